@@ -1,0 +1,50 @@
+# Everything runs in .venv, which the first target that needs it makes.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.PHONY: setup demo test check bench lock lint types spec clean
+
+setup: $(STAMP)
+
+$(STAMP): requirements/dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "suture needs Python 3.11 or newer; set PYTHON=python3.11, or whatever yours is called." >&2; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
+		{ echo "Python's venv is missing; on Debian and Ubuntu install it with: apt-get install python3-venv" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "Installing suture and its tools into .venv ..." >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $(STAMP)
+
+demo: setup
+	@$(BIN)/suture demo
+
+test: setup
+	$(BIN)/python -m pytest -n 2 -q
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup
+	$(BIN)/mypy
+
+check: lint types test
+
+bench: setup
+	$(BIN)/python -m benchmarks
+
+spec: setup
+	$(BIN)/python -m tests.spec
+
+# Writes the hashed requirements anew; needs uv on the PATH.
+lock:
+	uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --no-emit-index-url \
+		--python-version 3.11 --extra dev pyproject.toml -o requirements/dev.txt
+	uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --no-emit-index-url \
+		--python-version 3.11 pyproject.toml -o requirements/core.txt
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

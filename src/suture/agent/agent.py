@@ -1,0 +1,331 @@
+"""An agent: a model, its tools and the limits of a run. One agent serves any number of sessions."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterable, Iterator
+from dataclasses import dataclass
+
+from suture.agent.jobs import GRACE, Work, unprobed
+from suture.agent.recorder import Recorder
+from suture.agent.signal import Signal
+from suture.agent.tasks import TaskDriver
+from suture.agent.threads import ThreadDriver
+from suture.errors import ConfigurationError, InvalidTool, ModelError, SutureError
+from suture.loop import Ended, Pending, Plan, run
+from suture.loop.asks import Ask
+from suture.loop.events import Event
+from suture.loop.run import Status
+from suture.messages import Assistant, Part, Usage, User, parts_of
+from suture.models.base import Model
+from suture.session import AsyncSession, Session
+from suture.session.worker import in_thread
+from suture.stores.memory import MemoryStore
+from suture.tools import Handler, Tool, tool
+
+Watch = Callable[[Event], object]
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a run ended.
+
+    `status` is completed, awaiting_approval, unknown_outcome, interrupted, max_steps or error. `message` is the last
+    answer of the conversation. `pending` is every call that waits for somebody: its `key`, `call`, and `why`
+    ("approval" or "unknown_outcome"). `usage` and `steps` count this run alone. `error` is set when the model gave
+    no answer.
+    """
+
+    status: Status
+    message: Assistant | None
+    pending: tuple[Pending, ...]
+    usage: Usage
+    steps: int
+    error: ModelError | None
+
+    @property
+    def text(self) -> str:
+        """The words of the last answer, "" when there is none."""
+        return self.message.text if self.message is not None else ""
+
+
+def _result(ended: Ended) -> Result:
+    return Result(ended.status, ended.message, ended.pending, ended.usage, ended.steps, ended.error)
+
+
+class _Parts:
+    """What both skins are made of."""
+
+    def __init__(
+        self,
+        model: Model,
+        session: Session | AsyncSession | None = None,
+        *,
+        system: str | None = None,
+        tools: Iterable[Tool | Handler] = (),
+        max_steps: int | None = 16,
+        max_concurrency: int = 4,
+        lease: float = 30.0,
+        grace: float = GRACE,
+        context: object = None,
+        name: str | None = None,
+    ) -> None:
+        if not isinstance(model, Model):
+            raise ConfigurationError(f"A model has a name and a `stream` method; {model!r} has not.")
+        if max_steps is not None and max_steps < 1:
+            raise ConfigurationError(f"max_steps is at least 1, or None for no limit; not {max_steps}.")
+        if max_concurrency < 1 or lease <= 0 or grace < 0:
+            raise ConfigurationError("max_concurrency is at least 1, lease more than 0 seconds, grace not below 0.")
+        self.model = model
+        self.system = system
+        self.tools = _named(tools)
+        self.max_steps = max_steps
+        self.max_concurrency = max_concurrency
+        self.lease = lease
+        self.grace = grace
+        self.context = context
+        self.name = name
+        self._session = session
+        self._probe: Callable[[str, Ask[object]], None] = unprobed
+
+    def _recorder(self, session: Session) -> Recorder:
+        return Recorder(session.store, session.id, self.lease)
+
+    def _work(self, session: Session, recorder: Recorder, signal: Signal | None) -> Work:
+        plan = Plan(session.id, self.tools, self.system, self.max_steps, self.max_concurrency, recorder.owner, self.lease)
+        return Work(self.model, session, plan, recorder, self.context, signal, self.grace, self._probe)
+
+
+def _named(tools: Iterable[Tool | Handler]) -> dict[str, Tool]:
+    named: dict[str, Tool] = {}
+    for given in tools:
+        made = given if isinstance(given, Tool) else tool(given)
+        if made.name in named:
+            raise InvalidTool(f"Two tools are called {made.name!r}; a model could not tell them apart. Rename one.")
+        named[made.name] = made
+    return named
+
+
+def _user(prompt: str, files: Iterable[Part]) -> User:
+    parts = parts_of(prompt)
+    if not prompt.strip():
+        raise ConfigurationError("The prompt is blank. Pass words, or `resume()` to go on without any.")
+    return User((*parts, *files))
+
+
+def _begin(session: Session, recorder: Recorder) -> None:
+    """Claim the session and read what is new in it."""
+    news = recorder.claim(session.state.head)
+    with session.lock:
+        session.state.fold(news)
+    recorder.head = max(recorder.head, session.state.head)
+
+
+class Stream:
+    """The events of a run, as it goes. Dropping it ends the run; `result` is there once it is exhausted."""
+
+    def __init__(self, events: Generator[Event, None, Result]) -> None:
+        self._events = events
+        self._result: Result | None = None
+
+    def __iter__(self) -> Iterator[Event]:
+        self._result = yield from self._events
+
+    @property
+    def result(self) -> Result:
+        """How the run ended.
+
+        Raises:
+            SutureError: it has not.
+        """
+        if self._result is None:
+            raise SutureError("The run is not over. Iterate over the stream to its end first.")
+        return self._result
+
+    def close(self) -> None:
+        """End the run now."""
+        self._events.close()
+
+
+class Agent(_Parts):
+    """Runs sessions in plain code. Tools may be plain or async functions."""
+
+    @property
+    def session(self) -> Session:
+        """The default session; one in memory when none was given."""
+        if self._session is None:
+            self._session = Session(MemoryStore())
+        return self._session.plain if isinstance(self._session, AsyncSession) else self._session
+
+    def run(
+        self,
+        prompt: str,
+        *,
+        session: Session | None = None,
+        files: Iterable[Part] = (),
+        watch: Watch | None = None,
+        signal: Signal | None = None,
+    ) -> Result:
+        """Settle what is open, hand the model the prompt, and run its calls until it has answered.
+
+        Raises:
+            SessionBusy: another runner has the session.
+            AwaitingApproval: calls wait for a person; the prompt was not written.
+            Fenced: another runner has taken the session over.
+            StoreError: the store failed.
+        """
+        return self._watched(self._events(_user(prompt, files), session, signal), watch)
+
+    def resume(self, *, session: Session | None = None, watch: Watch | None = None, signal: Signal | None = None) -> Result:
+        """Go on with what was begun, in whatever process: run what never started, take up what was decided, ask the
+        model when it is its turn. Raises as `run` does.
+        """
+        return self._watched(self._events(None, session, signal), watch)
+
+    def stream(
+        self,
+        prompt: str | None = None,
+        *,
+        session: Session | None = None,
+        files: Iterable[Part] = (),
+        signal: Signal | None = None,
+    ) -> Stream:
+        """The events of `run`, or without a prompt of `resume`, to iterate over."""
+        return Stream(self._events(None if prompt is None else _user(prompt, files), session, signal))
+
+    def _watched(self, events: Generator[Event, None, Result], watch: Watch | None) -> Result:
+        stream = Stream(events)
+        try:
+            for event in stream:
+                if watch is not None:
+                    watch(event)
+        finally:
+            stream.close()
+        return stream.result
+
+    def _events(
+        self, prompt: User | None, session: Session | None, signal: Signal | None
+    ) -> Generator[Event, None, Result]:
+        session = session or self.session
+        recorder = self._recorder(session)
+        try:
+            _begin(session, recorder)
+        except BaseException:
+            recorder.release()
+            raise
+        work = self._work(session, recorder, signal)
+        return _result((yield from ThreadDriver(work).drive(run(session.state, work.plan, prompt))))
+
+
+class AsyncStream:
+    """The events of a run, as it goes. Dropping it ends the run; `result` is there once it is exhausted."""
+
+    def __init__(self, make: Callable[[Callable[[Ended], None]], AsyncGenerator[Event, None]]) -> None:
+        self._result: Result | None = None
+        self._events = make(self._ended)
+
+    def _ended(self, ended: Ended) -> None:
+        self._result = _result(ended)
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self._events
+
+    @property
+    def result(self) -> Result:
+        """How the run ended.
+
+        Raises:
+            SutureError: it has not.
+        """
+        if self._result is None:
+            raise SutureError("The run is not over. Iterate over the stream to its end first.")
+        return self._result
+
+    async def close(self) -> None:
+        """End the run now."""
+        await self._events.aclose()
+
+
+class AsyncAgent(_Parts):
+    """Runs sessions in async code. Tools may be plain or async functions."""
+
+    @property
+    def session(self) -> AsyncSession:
+        """The default session; one in memory when none was given."""
+        if self._session is None:
+            self._session = AsyncSession(MemoryStore())
+        return self._session if isinstance(self._session, AsyncSession) else AsyncSession.of(self._session)
+
+    async def run(
+        self,
+        prompt: str,
+        *,
+        session: AsyncSession | Session | None = None,
+        files: Iterable[Part] = (),
+        watch: Watch | None = None,
+        signal: Signal | None = None,
+    ) -> Result:
+        """Settle what is open, hand the model the prompt, and run its calls until it has answered.
+
+        Raises:
+            SessionBusy: another runner has the session.
+            AwaitingApproval: calls wait for a person; the prompt was not written.
+            Fenced: another runner has taken the session over.
+            StoreError: the store failed.
+        """
+        return await self._watched(self.stream(prompt, session=session, files=files, signal=signal), watch)
+
+    async def resume(
+        self,
+        *,
+        session: AsyncSession | Session | None = None,
+        watch: Watch | None = None,
+        signal: Signal | None = None,
+    ) -> Result:
+        """Go on with what was begun, in whatever process: run what never started, take up what was decided, ask the
+        model when it is its turn. Raises as `run` does.
+        """
+        return await self._watched(self.stream(session=session, signal=signal), watch)
+
+    def stream(
+        self,
+        prompt: str | None = None,
+        *,
+        session: AsyncSession | Session | None = None,
+        files: Iterable[Part] = (),
+        signal: Signal | None = None,
+    ) -> AsyncStream:
+        """The events of `run`, or without a prompt of `resume`, to iterate over."""
+        user = None if prompt is None else _user(prompt, files)
+        return AsyncStream(lambda ended: self._events(user, session, signal, ended))
+
+    async def _watched(self, stream: AsyncStream, watch: Watch | None) -> Result:
+        try:
+            async for event in stream:
+                if watch is not None:
+                    watch(event)
+        finally:
+            await stream.close()
+        return stream.result
+
+    async def _events(
+        self,
+        prompt: User | None,
+        session: AsyncSession | Session | None,
+        signal: Signal | None,
+        ended: Callable[[Ended], None],
+    ) -> AsyncGenerator[Event, None]:
+        chosen = session or self.session
+        plain = chosen.plain if isinstance(chosen, AsyncSession) else chosen
+        recorder = self._recorder(plain)
+        try:
+            await in_thread(_begin, plain, recorder)
+        except BaseException:
+            await in_thread(recorder.release)
+            raise
+        work = self._work(plain, recorder, signal)
+        events = TaskDriver(work).drive(run(plain.state, work.plan, prompt), ended)
+        try:
+            async for event in events:
+                yield event
+        finally:
+            await events.aclose()

@@ -1,0 +1,177 @@
+"""Carrying out jobs: a model call or a handler, and what came of it. What both drivers share."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from suture.agent.recorder import Recorder
+from suture.agent.signal import Signal
+from suture.errors import IncompleteStream, ModelError
+from suture.loop import Plan
+from suture.loop.asks import (
+    Append,
+    AppendNext,
+    AppendUnclaimed,
+    Ask,
+    Done,
+    Failed,
+    ModelJob,
+    NewId,
+    Now,
+    Outcome,
+    Raised,
+    Recheck,
+    ReconcileJob,
+    Replied,
+    Returned,
+    Screen,
+    ToolJob,
+)
+from suture.loop.events import Event, ToolProgress
+from suture.messages import Assistant, ToolCall
+from suture.models.base import Delta, Model
+from suture.session import Session, new_id, now
+from suture.tools import recheck, screen
+
+# A call that no run waits for any more is given this much time to notice.
+GRACE = 2.0
+
+# How long a run may wait before it looks for what other processes wrote, in seconds.
+POLL = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A job ended with an error that is neither the model's nor the handler's; the run raises it."""
+
+    error: BaseException
+
+
+# What comes in while a run waits; None wakes it to look at its signal.
+Item: TypeAlias = Done | Event | Broken | None
+
+
+@dataclass
+class Context:
+    """What a handler may know of its call: the `suture.ToolContext` of one attempt."""
+
+    session: Session
+    call: ToolCall
+    idempotency_key: str
+    attempt: int
+    deadline: float | None
+    context: object
+    _report: Callable[[Event], None] = field(repr=False)
+    _key: str = field(repr=False, default="")
+    interrupted: bool = False
+
+    def progress(self, text: str) -> None:
+        """Tell watchers how far the call is."""
+        self._report(ToolProgress(self._key, self.call, text))
+
+
+def unprobed(_when: str, _question: Ask[object]) -> None:
+    """Look at no question."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a driver works with. `probe` sees each question before it is carried out and before it is answered."""
+
+    model: Model
+    session: Session
+    plan: Plan
+    recorder: Recorder
+    context: object = None
+    signal: Signal | None = None
+    grace: float = GRACE
+    probe: Callable[[str, Ask[object]], None] = unprobed
+
+    def context_of(self, job: ToolJob | ReconcileJob, report: Callable[[Event], None]) -> Context:
+        """The context of one attempt; its timeout runs from now."""
+        deadline = None if job.tool.timeout is None else time.monotonic() + job.tool.timeout
+        return Context(self.session, job.call, job.idempotency_key, job.attempt, deadline, self.context, report, job.key)
+
+    @contextmanager
+    def woken_by_signal(self, put: Callable[[None], None]) -> Iterator[None]:
+        """Put None in when the host's signal is set, so that a waiting driver looks at it."""
+        forget = self.signal.on_set(lambda: put(None)) if self.signal is not None else None
+        try:
+            yield
+        finally:
+            if forget is not None:
+                forget()
+
+
+def is_async(job: ToolJob | ReconcileJob) -> bool:
+    """Whether what the job calls is a coroutine function."""
+    target = job.tool.handler if isinstance(job, ToolJob) else job.tool.reconcile
+    return inspect.iscoroutinefunction(target) or inspect.iscoroutinefunction(getattr(target, "__call__", None))  # noqa: B004
+
+
+def call_target(job: ToolJob | ReconcileJob, ctx: Context) -> object:
+    """Call the handler, or the tool's `reconcile`; a coroutine when that is async."""
+    if isinstance(job, ReconcileJob):
+        assert job.tool.reconcile is not None
+        return job.tool.reconcile(job.call, ctx)
+    return job.tool.handler(**job.tool.bind(job.call.arguments or {}, ctx))
+
+
+def outcome_now(job: ToolJob | ReconcileJob, ctx: Context) -> Outcome:
+    """Run a plain handler to its end."""
+    try:
+        return Returned(call_target(job, ctx))
+    except Exception as error:  # noqa: BLE001  a handler's failure is a result that the model reads
+        return Raised(error)
+
+
+async def outcome_of(job: ToolJob | ReconcileJob, ctx: Context) -> Outcome:
+    """Run an async handler to its end."""
+    try:
+        value = call_target(job, ctx)
+        return Returned(await value if inspect.isawaitable(value) else value)
+    except Exception as error:  # noqa: BLE001  a handler's failure is a result that the model reads
+        return Raised(error)
+
+
+async def answer_of(model: Model, job: ModelJob, report: Callable[[Delta], None]) -> Outcome:
+    """Ask the model, handing on what it streams; its whole answer, or why there is none."""
+    whole: Assistant | None = None
+    try:
+        async for piece in model.stream(job.request):
+            if isinstance(piece, Assistant):
+                whole = piece
+            else:
+                report(piece)
+    except ModelError as error:
+        return Failed(error)
+    if whole is None:
+        return Failed(IncompleteStream(f"The answer of {model.name} ended before it was whole, so none of it was kept."))
+    return Replied(whole)
+
+
+def answer_plain(question: Ask[object], work: Work) -> object:
+    """The answer to a question that needs no job: of the store, the clock, the source of ids, or the tools."""
+    match question:
+        case Append(drafts):
+            return work.recorder.append(drafts)
+        case AppendNext(drafts, expect):
+            return work.recorder.append_next(drafts, expect)
+        case AppendUnclaimed(drafts):
+            work.recorder.append_unclaimed(drafts)
+            return None
+        case Screen(call):
+            return screen(call, work.plan.tools)
+        case Recheck(call):
+            return recheck(call, work.plan.tools)
+        case Now():
+            return now()
+        case NewId():
+            return new_id()
+        case _:
+            raise AssertionError(f"no driver answers {question!r}")

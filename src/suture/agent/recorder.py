@@ -1,0 +1,126 @@
+"""What a run does to its store: claim, append under the claim, read what others wrote, renew, release.
+
+A runner appends without looking: positions have no gaps and a batch is contiguous, so a last seq that is
+further on than the batch is long means that entries of others lie between, and those are read.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from suture.entries import Draft, Entry
+from suture.errors import Conflict, Fenced
+from suture.loop.asks import Overtaken, Written
+from suture.stores.base import Claim, Store
+from suture.stores.owner import this_owner
+
+
+class Recorder:
+    """One run's claim on one session, and the log as far as the run has seen it.
+
+    `deadline` is on the clock of `time.monotonic`: until then nobody else can have taken the session.
+    """
+
+    def __init__(self, store: Store, session_id: str, lease: float) -> None:
+        self.store = store
+        self.session_id = session_id
+        self.lease = lease
+        self.owner = this_owner()
+        self.head = 0
+        self.deadline = 0.0
+        self.fenced: Fenced | None = None
+        self._claim: Claim | None = None
+        self._lock = threading.Lock()
+
+    def claim(self, head: int) -> list[Entry]:
+        """Claim the session; the entries behind `head`.
+
+        Raises:
+            SessionBusy: a live runner has it.
+        """
+        sent = time.monotonic()
+        self._claim = self.store.claim(self.session_id, self.owner, self.lease)
+        self.deadline = sent + self.lease
+        self.head = head
+        return self.news()
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the claim."""
+        assert self._claim is not None
+        return self._claim.epoch
+
+    def append(self, drafts: tuple[Draft, ...]) -> Written:
+        """Append under the claim, wherever the log ends; everything that is new with it."""
+        self._raise_if_fenced()
+        sent = time.monotonic()
+        last = self.store.append(self.session_id, drafts, epoch=self.epoch)
+        self.deadline = max(self.deadline, sent + self.lease)
+        return Written(self._written(drafts, last))
+
+    def append_next(self, drafts: tuple[Draft, ...], expect: int) -> Written | Overtaken:
+        """Append under the claim if nothing stands behind `expect`."""
+        self._raise_if_fenced()
+        try:
+            last = self.store.append(self.session_id, drafts, expect=expect, epoch=self.epoch)
+        except Conflict:
+            return Overtaken(tuple(self.news()))
+        return Written(self._written(drafts, last))
+
+    def append_unclaimed(self, drafts: tuple[Draft, ...]) -> None:
+        """Append as anybody may."""
+        self.store.append(self.session_id, drafts)
+
+    def _written(self, drafts: tuple[Draft, ...], last: int) -> tuple[Entry, ...]:
+        first = last - len(drafts) + 1
+        others: list[Entry] = []
+        if first > self.head + 1:
+            others = self.store.read(self.session_id, after=self.head, limit=first - 1 - self.head)
+        self.head = max(self.head, last)
+        own = (
+            Entry(first + n, one.id, one.kind, one.at, one.body, self.epoch, one.opens, one.closes)
+            for n, one in enumerate(drafts)
+        )
+        return (*others, *own)
+
+    def news(self) -> list[Entry]:
+        """The entries that came behind those seen."""
+        entries = self.store.read(self.session_id, after=self.head)
+        if entries:
+            self.head = entries[-1].seq
+        return entries
+
+    def renew(self) -> None:
+        """Extend the lease; a lost claim is remembered, and raised by whatever the run does next."""
+        with self._lock:
+            if self._claim is None or self.fenced is not None:
+                return
+            sent = time.monotonic()
+            try:
+                self.store.renew(self._claim, self.lease)
+            except Fenced as fenced:
+                self.fenced = fenced
+            else:
+                self.deadline = max(self.deadline, sent + self.lease)
+
+    def require_claim(self) -> None:
+        """Return when nobody else can have taken the session; a handler starts directly behind this.
+
+        Raises:
+            Fenced: somebody has.
+        """
+        if time.monotonic() >= self.deadline:
+            self.renew()
+        self._raise_if_fenced()
+
+    def _raise_if_fenced(self) -> None:
+        if self.fenced is not None:
+            raise self.fenced
+
+    def release(self) -> None:
+        """Give the claim back, if it is still in force."""
+        with self._lock:
+            claim, self._claim = self._claim, None
+        if claim is not None:
+            self.store.release(claim)

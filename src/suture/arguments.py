@@ -1,0 +1,229 @@
+"""The arguments of a call, read strictly: one JSON object, exactly as it was meant, or a reason why not.
+
+Nothing is guessed. Bounds are checked before the work they bound: length, then depth, tokens and digits
+by a lexical scan, then decoding, so that no text can exhaust memory, time or the stack. Integers are
+exact. Null and blank text are a call without arguments.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Literal, NamedTuple, TypeAlias
+
+from suture.canonical import scrub
+
+Problem: TypeAlias = Literal[
+    "invalid_json",
+    "invalid_arguments",
+    "invalid_key",
+    "duplicate_key",
+    "too_large",
+    "too_deep",
+    "too_many_nodes",
+    "number_too_large",
+    "non_finite_number",
+    "non_json_value",
+]
+
+MAX_LENGTH = 8 * 1024 * 1024
+MAX_DEPTH = 64
+MAX_NODES = 10_000
+MAX_NUMBER = 64 * 1024
+# Python reads and writes no longer integers unless told to, so one that got in could not be sent again.
+MAX_DIGITS = 4_300
+
+# A text that is not closed runs to the end, so that the scan never looks at a character twice.
+_TOKENS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{]|[\]}]|,|-?\d[\d.eE+-]*+', re.DOTALL)
+_EXCERPT = 40
+
+_Holder: TypeAlias = Mapping[object, object] | list[object] | tuple[object, ...]
+_Copy: TypeAlias = dict[str, object] | list[object]
+
+
+class Parsed(NamedTuple):
+    """The arguments, or the code of what is wrong with them and one sentence that a model can act on."""
+
+    arguments: dict[str, object] | None
+    error: Problem | None = None
+    reason: str | None = None
+
+
+class _Refused(Exception):  # carries the problem out of the depth of a decoder
+    def __init__(self, error: Problem, reason: str) -> None:
+        super().__init__(reason)
+        self.error = error
+        self.reason = reason
+
+
+def parse(raw: object) -> Parsed:
+    """The arguments as a dict of their own: from text as a model wrote it, from a mapping, or from None."""
+    try:
+        if raw is None or (isinstance(raw, str) and not raw.strip()):
+            return Parsed({})
+        value = _decoded(raw) if isinstance(raw, str) else raw
+        if value is None:
+            return Parsed({})
+        if not isinstance(value, Mapping):
+            raise _Refused("invalid_arguments", f"The arguments are {_a(value)}; send one JSON object.")
+        return Parsed(_checked(value))
+    except _Refused as refused:
+        return Parsed(None, refused.error, refused.reason)
+
+
+# Text -----------------------------------------------------------------------------------------
+
+
+def _decoded(text: str) -> object:
+    """The JSON value of the text."""
+    if len(text) > MAX_LENGTH or (not text.isascii() and len(text.encode("utf-8", "surrogatepass")) > MAX_LENGTH):
+        raise _Refused("too_large", "The arguments are longer than 8 MiB; send less in one call.")
+    _scan(text)
+    try:
+        return json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
+    except json.JSONDecodeError as error:
+        raise _Refused("invalid_json", _syntax(text, error)) from None
+    except ValueError:
+        raise _too_long() from None
+
+
+def _scan(text: str) -> None:
+    """Return when the text is within the bounds that can be seen without decoding it."""
+    opens = text.count("{") + text.count("[")
+    if opens <= MAX_DEPTH and opens + text.count(",") < MAX_NODES and len(text) <= MAX_DIGITS:
+        return
+    depth, nodes = 0, 1
+    for match in _TOKENS.finditer(text):
+        token = match[0]
+        first = token[0]
+        if first in "{[":
+            depth, nodes = depth + 1, nodes + 1
+            if depth > MAX_DEPTH:
+                raise _too_deep()
+        elif first in "}]":
+            depth -= 1
+        elif first == ",":
+            nodes += 1
+        elif first != '"' and (len(token) > MAX_NUMBER or (len(token) > MAX_DIGITS and token.lstrip("-").isdigit())):
+            raise _too_long()
+        # An empty container has one comma or value less than it has openings, hence the factor.
+        if nodes > 2 * MAX_NODES:
+            raise _too_many()
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """One decoded object; a second value under one key would hide the first."""
+    found: dict[str, object] = {}
+    for key, value in pairs:
+        _put(found, key, value)
+    return found
+
+
+def _constant(name: str) -> object:
+    raise _Refused("non_finite_number", f"{name} is no JSON number; send a finite number or null.")
+
+
+def _syntax(text: str, error: json.JSONDecodeError) -> str:
+    rest = text[error.pos :]
+    if not rest.strip() or error.msg.startswith("Unterminated string"):
+        return f"The arguments end before the JSON object is complete, after {len(text)} characters; send it whole."
+    if error.msg == "Extra data":
+        return f"After the JSON object, at character {error.pos}, more text follows: {_clip(rest)}. Send one object alone."
+    what = error.msg[0].lower() + error.msg[1:]
+    return f"The arguments are not valid JSON at character {error.pos}: {what}, found {_clip(rest)}. Send one JSON object."
+
+
+# Values ---------------------------------------------------------------------------------------
+
+
+def _checked(root: _Holder) -> dict[str, object]:
+    """A copy of the object, within the bounds and without surrogates."""
+    copies: dict[str, object] = {}
+    stack: list[tuple[_Holder, _Copy, int]] = [(root, copies, 1)]
+    nodes, size = 1, 0
+    while stack:
+        source, copy, depth = stack.pop()
+        if depth > MAX_DEPTH:
+            raise _too_deep()
+        for key, value in _items(source):
+            nodes += 1
+            size += len(key) + (len(value) if isinstance(value, str) else 0)
+            if nodes > MAX_NODES:
+                raise _too_many()
+            if size > MAX_LENGTH:
+                raise _Refused("too_large", "The arguments hold more than 8 MiB of text; send less in one call.")
+            kept: object
+            if isinstance(value, Mapping | list | tuple):
+                inner: _Copy = {} if isinstance(value, Mapping) else []
+                stack.append((value, inner, depth + 1))
+                kept = inner
+            else:
+                kept = _leaf(value)
+            if isinstance(copy, dict):
+                _put(copy, key, kept)
+            else:
+                copy.append(kept)
+    return copies
+
+
+def _items(source: _Holder) -> Iterator[tuple[str, object]]:
+    if not isinstance(source, Mapping):
+        yield from (("", value) for value in source)
+        return
+    for key, value in source.items():
+        if not isinstance(key, str):
+            raise _Refused("invalid_key", f"The key {_clip(repr(key))} is no text; JSON objects have text keys.")
+        yield key, value
+
+
+def _put(found: dict[str, object], key: str, value: object) -> None:
+    name = scrub(key)
+    if name in found:
+        raise _Refused("duplicate_key", f"The key {_clip(name)} is given twice in one object; give it once.")
+    found[name] = value
+
+
+def _leaf(value: object) -> object:
+    """A value that holds no others."""
+    if isinstance(value, str):
+        return scrub(value)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        if not -_LONGEST < value < _LONGEST:
+            raise _too_long()
+        return value
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise _Refused("non_finite_number", "A number is too large or not finite; send a finite number or null.")
+        return value
+    what = _a(value)
+    raise _Refused("non_json_value", f"The arguments hold {what}; send texts, numbers, booleans, lists and objects.")
+
+
+_LONGEST = 10**MAX_DIGITS
+
+
+def _too_deep() -> _Refused:
+    return _Refused("too_deep", f"The arguments are nested deeper than {MAX_DEPTH} levels; flatten them.")
+
+
+def _too_many() -> _Refused:
+    return _Refused("too_many_nodes", f"The arguments hold more than {MAX_NODES:,} values; send less in one call.")
+
+
+def _too_long() -> _Refused:
+    return _Refused("number_too_large", "A number has more digits than can be read; send it as text.")
+
+
+_NAMES = {dict: "an object", list: "a list", str: "a text", bool: "a boolean", int: "a number", float: "a number"}
+
+
+def _a(value: object) -> str:
+    return "null" if value is None else _NAMES.get(type(value), f"a value of type {type(value).__name__}")
+
+
+def _clip(text: str) -> str:
+    return repr(text if len(text) <= _EXCERPT else text[:_EXCERPT] + "…")

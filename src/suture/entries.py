@@ -1,0 +1,259 @@
+"""The words of the log: entries, the drafts that become entries, and the body of each kind.
+
+A body stays raw bytes until its kind is asked for. A decoded body is never written back over the
+original, so what a newer version wrote survives whoever reads it.
+
+Marks are short clear words by which a store knows what waits, without reading bodies:
+
+    run:<run>          a run is on                        until it ends, or the next one takes over
+    approval:<key>     a call waits for a person          until the first decision, or an answer
+    decided:<key>      a decision waits for a runner      until that call's answer
+    started:<key>      a call that must not be repeated   until its answer or a settlement
+    settled:<key>      a settlement waits for a runner    until the next turn, or that call's answer
+    inbox:<id>         a message waits for delivery       until it is delivered
+    boundary:<seq>     the log before it is summarised    until the next compaction
+
+A call is named by its key, `<assistant's seq>:<index>`; a wire id may come back, a key never does.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from suture.canonical import digest
+from suture.errors import Corrupt
+from suture.messages import Message, Part, ToolCall, Usage, User, encode, with_known_parts
+
+Effect: TypeAlias = Literal["read", "idempotent", "external"]
+Settled: TypeAlias = Literal["completed", "failed", "released"]
+MarkKind: TypeAlias = Literal["run", "approval", "decided", "started", "settled", "inbox", "boundary"]
+
+
+class Draft(msgspec.Struct, frozen=True, gc=False):
+    """What a writer wants appended. The writer makes `id`, so an append of unknown outcome can be looked for."""
+
+    id: str
+    kind: str
+    at: str
+    body: bytes
+    opens: tuple[str, ...] = ()
+    closes: tuple[str, ...] = ()
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    """One position of a log.
+
+    `seq` starts at 1 and has no gaps; `at` is UTC, ISO 8601; `epoch` is the claim under which a runner wrote
+    it, 0 for everybody else; `chain` binds it to all before it and is blank on entries not read from a store.
+    `erased` is the hash of a body that was erased, and blank on every other entry.
+    """
+
+    seq: int
+    id: str
+    kind: str
+    at: str
+    body: bytes
+    epoch: int = 0
+    opens: tuple[str, ...] = ()
+    closes: tuple[str, ...] = ()
+    chain: bytes = b""
+    erased: bytes = b""
+
+    @property
+    def data(self) -> object:
+        """The body as plain JSON values, unknown fields included."""
+        return plain(self.body)
+
+
+# Bodies ---------------------------------------------------------------------------------------
+
+
+class _Body(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    pass
+
+
+class MessageBody(_Body, frozen=True, gc=False, omit_defaults=True):
+    """kind `message`. `seen`: the last seq of an assistant's request. `key`: the call that a result answers.
+    `inbox`: the id of the inbox entry that this delivers; one append is delivery and consumption.
+    """
+
+    message: Message
+    seen: int | None = None
+    key: str | None = None
+    inbox: str | None = None
+
+
+class ToolStarted(_Body, frozen=True, gc=False, omit_defaults=True):
+    """kind `tool_started`: written directly before a handler starts. `expires` is how many seconds after `at`
+    the attempt can still be running at the latest; None where nothing bounds it.
+    """
+
+    key: str
+    effect: Effect
+    attempt: int
+    idempotency_key: str
+    owner: str = ""
+    expires: float | None = None
+
+
+class ApprovalRequest(_Body, frozen=True, gc=False, omit_defaults=True):
+    """kind `approval_request`: the exact call that would run, and all that is needed to show and check it."""
+
+    key: str
+    call: ToolCall
+    digest: str
+    effect: Effect
+    description: str = ""
+    parameters: dict[str, object] | None = None
+    provenance: str | None = None
+    expires: str | None = None
+
+
+class ApprovalDecision(_Body, frozen=True, gc=False, omit_defaults=True):
+    """kind `approval_decision`: good only for the request, key and digest that it names. `call` is the call as
+    the reviewer edited it.
+    """
+
+    request: int
+    key: str
+    digest: str
+    approved: bool
+    note: str | None = None
+    by: str | None = None
+    call: ToolCall | None = None
+
+
+class Steer(_Body, frozen=True, gc=False, omit_defaults=True):
+    """kind `steer`: a user message for the running or the next run."""
+
+    id: str
+    message: User
+
+
+class Interrupt(_Body, frozen=True, gc=False, omit_defaults=True):
+    """kind `interrupt`: stop the run that is on."""
+
+    reason: str | None = None
+    by: str | None = None
+
+
+class Settlement(_Body, frozen=True, gc=False, omit_defaults=True):
+    """kind `settlement`: what became of a call that had started. `released`: known not to have happened."""
+
+    key: str
+    outcome: Settled
+    content: tuple[Part, ...] = ()
+    by: str | None = None
+
+
+class RunStarted(_Body, frozen=True, gc=False, omit_defaults=True):
+    """kind `run_started`."""
+
+    run: str
+
+
+class RunFinished(_Body, frozen=True, gc=False, omit_defaults=True):
+    """kind `run_finished`."""
+
+    run: str
+    status: str
+    usage: Usage | None = None
+    error: str | None = None
+
+
+Body: TypeAlias = (
+    MessageBody
+    | ToolStarted
+    | ApprovalRequest
+    | ApprovalDecision
+    | Steer
+    | Interrupt
+    | Settlement
+    | RunStarted
+    | RunFinished
+)
+
+KINDS: dict[str, type[Body]] = {
+    "message": MessageBody,
+    "tool_started": ToolStarted,
+    "approval_request": ApprovalRequest,
+    "approval_decision": ApprovalDecision,
+    "steer": Steer,
+    "interrupt": Interrupt,
+    "settlement": Settlement,
+    "run_started": RunStarted,
+    "run_finished": RunFinished,
+}
+
+_KIND_OF = {body: kind for kind, body in KINDS.items()}
+_DECODERS = {kind: msgspec.json.Decoder(body) for kind, body in KINDS.items()}
+
+
+def draft(id: str, at: str, body: Body, opens: tuple[str, ...] = (), closes: tuple[str, ...] = ()) -> Draft:
+    """A draft of one of suture's own kinds."""
+    return Draft(id, _KIND_OF[type(body)], at, encode(body), opens, closes)
+
+
+def read(entry: Entry) -> Body | None:
+    """The entry's body; None when its kind is not one of suture's own.
+
+    Raises:
+        Corrupt: the kind is known and the body does not fit it.
+    """
+    decoder = _DECODERS.get(entry.kind)
+    if decoder is None:
+        return None
+    try:
+        return decoder.decode(entry.body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        return _read_leniently(entry, error)
+
+
+def _read_leniently(entry: Entry, first: Exception) -> Body:
+    """The body with parts of unknown kinds kept as `Opaque`."""
+    value = plain(entry.body)
+    if isinstance(value, dict) and "message" in value:
+        value = {**value, "message": with_known_parts(value["message"])}
+    try:
+        return msgspec.convert(value, KINDS[entry.kind])
+    except (msgspec.ValidationError, RecursionError):
+        raise Corrupt(f"entry {entry.seq}: no {entry.kind} of this version: {first}") from first
+
+
+def plain(body: bytes) -> object:
+    """JSON bytes as plain values; None when they are no JSON."""
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+# Marks ----------------------------------------------------------------------------------------
+
+
+def call_key(seq: int, index: int) -> str:
+    """The name of the call at that index of the assistant message at that seq."""
+    return f"{seq}:{index}"
+
+
+def position_of(key: str) -> tuple[int, int] | None:
+    """The seq and index of a call key; None when the text is no key."""
+    seq, colon, index = key.partition(":")
+    return (int(seq), int(index)) if colon and seq.isdecimal() and index.isdecimal() else None
+
+
+def call_digest(call: ToolCall) -> str:
+    """What a decision binds to: the call's wire id, name and arguments."""
+    return digest({"id": call.id, "name": call.name, "arguments": call.arguments, "raw": call.raw})
+
+
+def mark(kind: MarkKind, name: str) -> str:
+    """The mark of that kind for a run, a call key, an inbox id or a seq."""
+    return f"{kind}:{name}"
+
+
+def call_marks(key: str) -> tuple[str, ...]:
+    """All marks that the answer to a call closes."""
+    return mark("approval", key), mark("decided", key), mark("started", key), mark("settled", key)

@@ -1,0 +1,208 @@
+"""What Anthropic's Messages demand: each rule with the words of the refusal and where they were seen."""
+
+from __future__ import annotations
+
+from suture.formats.base import Rule, by_id
+
+RULES = by_id(
+    Rule(
+        id="ANT-ADJ-RESULT",
+        statement="Every tool_use is answered by a tool_result in the next message, all of a turn in that one.",
+        error=(
+            "messages.{i}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}. Each "
+            "`tool_use` block must have a corresponding `tool_result` block in the next message."
+        ),
+        evidence="anthropics/claude-code#5989, Kilo-Org/kilocode#5163, aaif-goose/goose#2951",
+    ),
+    Rule(
+        id="ANT-RESULT-FIRST",
+        statement="In the message that answers calls, the results come before everything else.",
+        error=(
+            "messages.{i}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}. Each "
+            "`tool_use` block must have a corresponding `tool_result` block in the next message."
+        ),
+        evidence="anthropics/anthropic-sdk-typescript#653, langchain-ai/langchain-aws#451",
+    ),
+    Rule(
+        id="ANT-USE-TAIL",
+        statement="In an assistant message, nothing but calls follows the first tool_use.",
+        error=(
+            "messages.{i}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}. Each "
+            "`tool_use` block must have a corresponding `tool_result` block in the next message."
+        ),
+        certainty="C",
+        evidence="anomalyco/opencode packages/opencode/src/provider/transform.ts, vercel/ai packages/anthropic",
+    ),
+    Rule(
+        id="ANT-USE-ROLE",
+        statement="Calls stand in assistant messages.",
+        error="messages.{i}.content.{j}: `{block}` blocks can only be in `assistant` messages",
+        certainty="D",
+    ),
+    Rule(
+        id="ANT-ORPHAN-RESULT",
+        statement="A tool_result answers a tool_use of the previous message.",
+        error=(
+            "messages.{i}.content.{j}: unexpected `tool_use_id` found in `tool_result` blocks: {id}. Each "
+            "`tool_result` block must have a corresponding `tool_use` block in the previous message."
+        ),
+        evidence="anthropics/claude-code#13460, decocms/studio#1803, tghamm/Anthropic.SDK#184",
+    ),
+    Rule(
+        id="ANT-DUP-RESULT",
+        statement="A call has one result.",
+        error=(
+            "messages.{i}.content.{j}: each tool_use must have a single result. Found multiple `tool_result` blocks "
+            "with id: {id}"
+        ),
+        certainty="C",
+        evidence="BerriAI/litellm prompt_templates/factory.py, Kilo-Org/kilocode#3772",
+    ),
+    Rule(
+        id="ANT-DUP-USE-ID",
+        statement="tool_use ids are unique in the whole request.",
+        error="messages.{i}.content.{j}: `tool_use` ids must be unique",
+        evidence="anthropics/claude-code#20901, BerriAI/litellm#23510, trycua/cua#524",
+    ),
+    Rule(
+        id="ANT-ID-PATTERN",
+        statement="Ids of calls are letters, digits, _ and - alone.",
+        error="messages.{i}.content.{j}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
+        evidence="maximhq/bifrost#5097, HKUDS/nanobot#4356, theopenco/llmgateway#3389",
+    ),
+    Rule(
+        id="ANT-NAME",
+        statement="Names of tools are up to 64 letters, digits, _ and -.",
+        error="messages.{i}.content.{j}.tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,64}$'",
+        certainty="D",
+    ),
+    Rule(
+        id="ANT-INPUT-OBJ",
+        statement="The input of a call is an object.",
+        error="messages.{i}.content.{j}.tool_use.input: Input should be a valid dictionary",
+        certainty="R",
+        evidence="its twin at Bedrock: litellm",
+    ),
+    Rule(
+        id="ANT-SRV-ORPHAN",
+        statement="The result of a server tool follows its server_tool_use in the same message.",
+        error=(
+            "messages.{i}.content.{j}: unexpected `tool_use_id` found in `{block}` blocks: {id}. Each `{block}` "
+            "block must have a corresponding `server_tool_use` block before it."
+        ),
+        evidence="anthropics/claude-code#64383, #80439, #95406",
+    ),
+    Rule(
+        id="ANT-SRV-UNPAIRED",
+        statement="A server_tool_use has its result in the same message, unless the turn was paused and is the last.",
+        error="messages.{i}: `server_tool_use` tool use with id {id} was found without a corresponding `{block}` block",
+        certainty="R",
+        evidence="code-yeongyu/senpi#117, withceleste/celeste-python#298",
+    ),
+    Rule(
+        id="ANT-UNKNOWN-BLOCK",
+        statement="Blocks are of the kinds that the API version knows.",
+        error="messages.{i}.content.{j}: Input tag '{block}' found using 'type' does not match any of the expected tags",
+        severity="DEG",
+        certainty="R",
+    ),
+    Rule(
+        id="ANT-EMPTY-TEXT",
+        statement="Text blocks are not empty.",
+        error="messages: text content blocks must be non-empty",
+        evidence="anthropics/claude-code#62150, anomalyco/opencode#3194",
+    ),
+    Rule(
+        id="ANT-BLANK-TEXT",
+        statement="Text blocks are not white space alone.",
+        error="messages: text content blocks must contain non-whitespace text",
+        evidence="anthropics/claude-code#53436, NousResearch/hermes-agent#41985",
+    ),
+    Rule(
+        id="ANT-EMPTY-MSG",
+        statement="Messages are not empty.",
+        error="messages.{i}: all messages must have non-empty content except for the optional final assistant message",
+        evidence="anthropics/claude-code#3196, vercel/ai#5783",
+    ),
+    Rule(
+        id="ANT-TRAIL-WS",
+        statement="A final assistant message does not end in white space.",
+        error="messages: final assistant content cannot end with trailing whitespace",
+        evidence="langchain-ai/langchain#35072, crewAIInc/crewAI#4430",
+    ),
+    Rule(
+        id="ANT-PREFILL",
+        statement="Claude 4.6 and later want the last message to be the user's.",
+        error="This model does not support assistant message prefill. The conversation must end with a user message.",
+        evidence="vercel/ai#12296, anomalyco/opencode#13768, langchain-ai/deepagents#1585",
+    ),
+    Rule(
+        id="ANT-FIRST-USER",
+        statement="The first message is the user's.",
+        error='messages: first message must use the "user" role',
+        certainty="C",
+        evidence="BerriAI/litellm anthropic_messages_pt",
+    ),
+    Rule(
+        id="ANT-SYSTEM-ROLE",
+        statement="System text stands in the request's `system`, not at the head of its messages.",
+        error='messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter',
+        certainty="D",
+    ),
+    Rule(
+        id="ANT-ROLE",
+        statement="Roles are user and assistant.",
+        error='messages: Unexpected role "{role}". Allowed roles are "user" or "assistant"',
+        severity="DEG",
+        certainty="M",
+    ),
+    Rule(
+        id="ANT-THINK-SIG-REQ",
+        statement="A thinking block carries its signature.",
+        error="messages.{i}.content.{j}.thinking.signature: Field required",
+        evidence="anomalyco/opencode#25005, bigduu/Bamboo-agent#520",
+    ),
+    Rule(
+        id="ANT-THINK-SIG-BAD",
+        statement="A signature is only good for the model that made it.",
+        error="messages.{i}.content.{j}: Invalid `signature` in `thinking` block",
+        evidence="vybestack/llxprt-code#2335, weave-os/router#279",
+    ),
+    Rule(
+        id="ANT-THINK-FIRST",
+        statement="With thinking on, a turn that calls tools begins with its thinking.",
+        error=(
+            "messages.{i}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{block}`. When "
+            "`thinking` is enabled, a final `assistant` message must start with a thinking block"
+        ),
+        evidence="anomalyco/opencode#3077, Kilo-Org/kilocode#5219",
+    ),
+    Rule(
+        id="ANT-THINK-FROZEN",
+        statement="Thinking and its neighbours stay as the model made them.",
+        error=(
+            "messages.{i}.content.{j}: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot "
+            "be modified. These blocks must remain as they were in the original response."
+        ),
+        evidence="anthropics/claude-code#63203, microsoft/vscode#327646",
+    ),
+    Rule(
+        id="ANT-ERR-EMPTY",
+        statement="A result that is an error says something.",
+        error="messages.{i}.content.{j}.tool_result: content cannot be empty if is_error is true",
+        certainty="R",
+        evidence="bytedance/trae-agent#231",
+    ),
+    Rule(
+        id="ANT-CACHE-4",
+        statement="At most four blocks carry cache_control.",
+        error="A maximum of 4 blocks with cache_control may be provided. Found {n}.",
+        evidence="tghamm/Anthropic.SDK#50, Wei-Shaw/sub2api#176",
+    ),
+    Rule(
+        id="ANT-SURROGATE",
+        statement="Texts hold no halves of surrogate pairs.",
+        error="The request body is not valid JSON: no low surrogate in string: line 1 column {n}",
+        evidence="anthropics/claude-code#3277, #6273, #60394",
+    ),
+)

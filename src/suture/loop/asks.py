@@ -1,0 +1,245 @@
+"""The questions by which the loop gets things done, and their answers.
+
+The loop does nothing itself: it yields a question and is handed the answer. Whoever answers knows jobs, not
+meaning. `ask` keeps the type of the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import Generic, TypeAlias, TypeVar
+
+from suture.entries import Draft, Entry
+from suture.errors import ModelError
+from suture.heal import fit
+from suture.loop.events import Event
+from suture.messages import Assistant, Message, System, ToolCall
+from suture.tools import Tool, Verdict
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+# Jobs -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a model is asked. `messages` is valid for every provider: each turn is followed by its results."""
+
+    messages: tuple[Message, ...]
+    system: str | None = None
+    tools: tuple[Tool, ...] = ()
+
+    def wire(self, format: str) -> object:
+        """The request as that provider would receive it, such as {"messages": [...]}."""
+        system = (System.of(self.system),) if self.system else ()
+        return fit((*system, *self.messages), format).history
+
+
+@dataclass(frozen=True, slots=True)
+class ModelJob:
+    """Ask the model."""
+
+    id: int
+    request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class ToolJob:
+    """Run a tool's handler."""
+
+    id: int
+    key: str
+    call: ToolCall
+    tool: Tool = field(repr=False)
+    attempt: int
+    idempotency_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReconcileJob:
+    """Ask a tool what its lost call did."""
+
+    id: int
+    key: str
+    call: ToolCall
+    tool: Tool = field(repr=False)
+    attempt: int
+    idempotency_key: str
+
+
+Job: TypeAlias = ModelJob | ToolJob | ReconcileJob
+
+
+@dataclass(frozen=True, slots=True)
+class Replied:
+    """The model's whole answer."""
+
+    message: Assistant
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The model gave none."""
+
+    error: ModelError
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """What the handler returned."""
+
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """What the handler raised."""
+
+    error: Exception
+
+
+@dataclass(frozen=True, slots=True)
+class TimedOut:
+    """The handler's time is over. It may still be running; what it does then comes as another `Done`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The job was stopped. A handler may still be running."""
+
+
+Outcome: TypeAlias = Replied | Failed | Returned | Raised | TimedOut | Stopped
+
+# What can happen while the loop waits ----------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A job ended."""
+
+    job: Job
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """Entries that others wrote, or that came to light."""
+
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Signalled:
+    """The host's own signal asks the run to stop."""
+
+    reason: str | None
+
+
+Happened: TypeAlias = Done | News | Signalled
+
+# Questions ------------------------------------------------------------------------------------
+
+
+class Ask(Generic[T_co]):
+    """A question whose answer is of that type."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The batch stands; `entries` are all that came to light with it, in order, others' between included."""
+
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Overtaken:
+    """The batch was not written, since others had written `entries`."""
+
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Append(Ask[Written]):
+    """Append the drafts, wherever the log ends."""
+
+    drafts: tuple[Draft, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AppendNext(Ask["Written | Overtaken"]):
+    """Append the drafts if nothing stands behind `expect`."""
+
+    drafts: tuple[Draft, ...]
+    expect: int
+
+
+@dataclass(frozen=True, slots=True)
+class AppendUnclaimed(Ask[None]):
+    """Append the drafts as one who holds no claim."""
+
+    drafts: tuple[Draft, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Start(Ask[None]):
+    """Start the job and return at once. A runner whose claim has run out starts nothing: `Fenced`."""
+
+    job: Job
+
+
+@dataclass(frozen=True, slots=True)
+class Stop(Ask[None]):
+    """Stop the job: a model call at once, a handler after some grace. Its `Done` still comes."""
+
+    job: Job
+
+
+@dataclass(frozen=True, slots=True)
+class Look(Ask["tuple[Happened, ...]"]):
+    """What has happened by now; does not wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Next(Ask["tuple[Happened, ...]"]):
+    """Wait until something has happened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Screen(Ask[Verdict]):
+    """Whether a model's call may run."""
+
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class Recheck(Ask[Verdict]):
+    """Whether a call that is approved, or had started, may run by the tools of now."""
+
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class Emit(Ask[None]):
+    """Tell the watchers."""
+
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class Now(Ask[str]):
+    """The time, UTC, ISO 8601."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewId(Ask[str]):
+    """An id that was never given before."""
+
+
+def ask(question: Ask[T]) -> Generator[Ask[object], object, T]:
+    """Put a question; its answer, typed."""
+    answer: T = yield question  # type: ignore[assignment]
+    return answer

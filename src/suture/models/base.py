@@ -1,0 +1,33 @@
+"""What a model is: one async generator from a request to an answer."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Protocol, TypeAlias, runtime_checkable
+
+from suture.loop.asks import Request
+from suture.loop.events import Delta, ReasoningDelta, TextDelta, ToolCallDelta
+from suture.messages import Assistant
+
+__all__ = ["Delta", "Model", "Piece", "ReasoningDelta", "Request", "TextDelta", "ToolCallDelta"]
+
+Piece: TypeAlias = Delta | Assistant
+
+
+@runtime_checkable
+class Model(Protocol):
+    """Something that answers requests."""
+
+    @property
+    def name(self) -> str:
+        """What logs and errors call it, such as "anthropic:claude-opus-4-6"."""
+
+    def stream(self, request: Request) -> AsyncIterator[Piece]:
+        """The answer in pieces, and last, once the provider has said that it is whole, the whole of it.
+
+        Closing the iterator stops the answer at once.
+
+        Raises:
+            ModelError: there is no whole answer. Nothing of it counts.
+        """
+        ...

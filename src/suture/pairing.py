@@ -1,0 +1,247 @@
+"""Which result answers which call.
+
+Wire ids come back, go missing and are invented twice, so calls and results pair by occurrence: a result
+answers the nearest earlier turn that still wants one under its id (and name, when it has one), and in that
+turn the first such call. A real result beats a stand-in whenever it arrives; of two real ones the later
+counts; exact repeats are one. A result that came before its call is kept for it.
+
+Incremental: adding a message costs what that message costs, whatever came before.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, TypeAlias
+
+from suture.messages import Assistant, Message, Text, ToolCall, ToolResult
+
+
+class Answer(NamedTuple):
+    """A result, and the position of its message."""
+
+    position: int
+    result: ToolResult
+
+
+class Turn:
+    """The calls of one assistant message and what answered each, in call order."""
+
+    __slots__ = ("answers", "calls", "position")
+
+    def __init__(self, position: int, calls: Sequence[ToolCall]) -> None:
+        self.position = position
+        self.calls = calls
+        self.answers: list[Answer | None] = [None] * len(calls)
+
+    def unanswered(self) -> list[int]:
+        """The indexes of the calls without any answer."""
+        return [index for index, answer in enumerate(self.answers) if answer is None]
+
+
+class Answers(NamedTuple):
+    """The result answers that call; `loser` is the answer that it displaced."""
+
+    turn: Turn
+    slot: int
+    loser: Answer | None
+
+
+class Repeats(NamedTuple):
+    """The call was answered before, and what is there stays."""
+
+    turn: Turn
+    slot: int
+
+
+class Stray(NamedTuple):
+    """No call wants the result."""
+
+
+Landing: TypeAlias = Answers | Repeats | Stray
+
+
+class Pairing:
+    """All turns of a history by position, each call beside its answer."""
+
+    def __init__(self) -> None:
+        self.turns: dict[int, Turn] = {}
+        # id -> position of a turn -> indexes of its calls without a real answer, both in order
+        self._wanting: dict[str, dict[int, deque[int]]] = {}
+        self._answered: dict[str, tuple[Turn, int]] = {}
+        self._strays: dict[str, list[Answer]] = {}
+
+    def add_turn(self, position: int, calls: Sequence[ToolCall], *, adopt: bool = True) -> Turn:
+        """A turn. With `adopt` its calls take results of their ids that came before them."""
+        turn = self.turns[position] = Turn(position, calls)
+        for index, call in enumerate(calls):
+            self._wanting.setdefault(call.id, {}).setdefault(position, deque()).append(index)
+            if adopt and (early := self._early(call)):
+                self._settle(turn, index, early)
+        return turn
+
+    def add_result(self, position: int, result: ToolResult) -> Landing:
+        """A result that names its call by wire id."""
+        answer = Answer(position, result)
+        found = self._wanted(result)
+        last = self._answered.get(result.call_id)
+        if found is None:
+            return self._duplicate(last, answer)
+        turn, index = found
+        if last is not None and last[0].position > turn.position and (turn.answers[index] or _same(last, result)):
+            return self._duplicate(last, answer)
+        return self._settle(turn, index, answer)
+
+    def answer(self, turn: Turn, index: int, position: int, result: ToolResult) -> Landing:
+        """A result that names its call by key: the first real one stays."""
+        held = turn.answers[index]
+        if held is not None and (not is_stand_in(held.result) or is_stand_in(result)):
+            return Repeats(turn, index)
+        return self._settle(turn, index, Answer(position, result))
+
+    def strays(self) -> list[Answer]:
+        """The results that no call took, by position."""
+        return sorted(answer for answers in self._strays.values() for answer in answers)
+
+    def take_stray(self, stray: Answer, turn: Turn, index: int) -> None:
+        """Give a stray result to a call that its id does not name."""
+        self._strays[stray.result.call_id].remove(stray)
+        self._settle(turn, index, stray)
+
+    def _wanted(self, result: ToolResult) -> tuple[Turn, int] | None:
+        """The call that wants the result: the nearest turn's, its name first, by id alone where no name fits."""
+        turns = self._wanting.get(result.call_id)
+        if not turns:
+            return None
+        stand_in = is_stand_in(result)
+        fallback: tuple[Turn, int] | None = None
+        for position in reversed(turns):
+            turn = self.turns[position]
+            for index in turns[position]:
+                if stand_in and turn.answers[index] is not None:
+                    continue
+                if not result.name or turn.calls[index].name == result.name:
+                    return turn, index
+                fallback = fallback or (turn, index)
+        return fallback
+
+    def _settle(self, turn: Turn, index: int, answer: Answer) -> Answers:
+        loser = turn.answers[index]
+        turn.answers[index] = answer
+        if not is_stand_in(answer.result):
+            id = turn.calls[index].id
+            turns = self._wanting[id]
+            turns[turn.position].remove(index)
+            if not turns[turn.position]:
+                del turns[turn.position]
+            self._answered[id] = (turn, index)
+        return Answers(turn, index, loser)
+
+    def _duplicate(self, last: tuple[Turn, int] | None, answer: Answer) -> Landing:
+        """A result under an id whose calls all have one: the later real one counts."""
+        if last is None:
+            if not self._stand_in_held(answer.result.call_id):
+                self._strays.setdefault(answer.result.call_id, []).append(answer)
+                return Stray()
+            turn, index = self._stand_in_held(answer.result.call_id)[0]
+            return Repeats(turn, index)
+        turn, index = last
+        if is_stand_in(answer.result) or _same(last, answer.result):
+            return Repeats(turn, index)
+        loser = turn.answers[index]
+        turn.answers[index] = answer
+        return Answers(turn, index, loser)
+
+    def _stand_in_held(self, id: str) -> list[tuple[Turn, int]]:
+        """The call of that id in the nearest turn, when all that answered it are stand-ins."""
+        for position in reversed(self._wanting.get(id, {})):
+            return [(self.turns[position], self._wanting[id][position][0])]
+        return []
+
+    def _early(self, call: ToolCall) -> Answer | None:
+        """The nearest stray result of the call's id."""
+        strays = self._strays.get(call.id)
+        if not strays or not call.id:
+            return None
+        fitting = [stray for stray in strays if not stray.result.name or stray.result.name == call.name]
+        if not fitting:
+            return None
+        strays.remove(fitting[-1])
+        return fitting[-1]
+
+
+def pair(messages: Iterable[Message]) -> Pairing:
+    """The pairing of a whole history; positions are indexes. Results without an id, or of calls without one,
+    pair by place where their numbers match.
+    """
+    pairing = Pairing()
+    for position, message in enumerate(messages):
+        if type(message) is Assistant:
+            if calls := message.calls:
+                pairing.add_turn(position, calls)
+        elif type(message) is ToolResult:
+            pairing.add_result(position, message)
+    _pair_by_place(pairing)
+    return pairing
+
+
+def _pair_by_place(pairing: Pairing) -> None:
+    """Between two turns, as many open calls as stray results, each pair missing an id: they belong together."""
+    positions = sorted(pairing.turns)
+    windows: dict[int, list[Answer]] = {}
+    for stray in pairing.strays():
+        if before := bisect(positions, stray.position):
+            windows.setdefault(positions[before - 1], []).append(stray)
+    for position, strays in windows.items():
+        turn = pairing.turns[position]
+        wanting = turn.unanswered()
+        if len(strays) != len(wanting):
+            continue
+        pairs = list(zip(wanting, strays, strict=True))
+        if all(_may_belong(turn.calls[index], stray.result) for index, stray in pairs):
+            for index, stray in pairs:
+                pairing.take_stray(stray, turn, index)
+
+
+def _may_belong(call: ToolCall, result: ToolResult) -> bool:
+    return not (call.id and result.call_id) and (not result.name or result.name == call.name)
+
+
+def _same(slot: tuple[Turn, int], result: ToolResult) -> bool:
+    held = slot[0].answers[slot[1]]
+    return held is not None and held.result.parts == result.parts and bool(held.result.error) == bool(result.error)
+
+
+# Stand-ins ------------------------------------------------------------------------------------
+
+# Texts by which frameworks and people fill in for a result that is not there. Only consulted when two
+# results claim one call, so a real result that reads like one is never lost where it stands alone.
+_STAND_IN = re.compile(
+    r"""
+    ^\W*(?:\[?error\W+)?(?:(?:the|this)\ )?(?:tool\ |function\ )?(?:call\ |use\ |execution\ )?(?:['"`]\S+['"`]\ )?
+    (?:
+        (?:was\ |is\ |has\ been\ |got\ )?(?:interrupted|aborted|cancell?ed|skipped)   # Riffer, Codex, Strands, litellm
+      | (?:was\ |is\ )?not\ (?:run|executed|completed)\b                              # turnsafe, Mistri
+      | did\ not\ (?:run|complete|finish|return)\b                                    # ours
+      | (?:was\ started|ran),\ and\ its\ (?:outcome|result)\b                         # ours
+      | no\ (?:tool\ )?result\b                                                      # pi, Roo
+      | (?:result\ )(?:was\ |is\ )?(?:lost|missing|unavailable)\b
+      | (?:was\ )?(?:rejected|declined|denied)\ by\b
+    )
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_LONGEST_STAND_IN = 300
+
+
+def is_stand_in(result: ToolResult) -> bool:
+    """Whether the result only says that there is none: marked as synthetic, or worded like a placeholder."""
+    if result.synthetic is not None:
+        return result.synthetic != "denied"
+    parts = result.parts
+    if len(parts) != 1 or type(parts[0]) is not Text:
+        return False
+    text = parts[0].text
+    return len(text) <= _LONGEST_STAND_IN and _STAND_IN.match(text) is not None

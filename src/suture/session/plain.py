@@ -1,0 +1,380 @@
+"""A conversation in a store, which any process can read, decide on, steer, interrupt and settle.
+
+A session is a store and an id; the same id in the same store is the same session in every process. It holds
+nothing that the log does not: a handle folds what is new and answers from that.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+
+import msgspec
+
+from suture.canonical import canonical
+from suture.entries import (
+    KINDS,
+    ApprovalDecision,
+    Draft,
+    Entry,
+    Interrupt,
+    MessageBody,
+    Settled,
+    Settlement,
+    Steer,
+    call_marks,
+    draft,
+    mark,
+    read,
+)
+from suture.errors import (
+    Conflict,
+    InvalidEdit,
+    NoSuchApproval,
+    NotJson,
+    SessionNotFound,
+)
+from suture.heal import fit
+from suture.messages import Assistant, Message, Part, ToolCall, ToolResult, Usage, User, parts_of
+from suture.replay import Call, LogFinding, State
+from suture.session.clock import new_id, now
+from suture.session.waiting import (
+    Approval,
+    UnknownOutcome,
+    approval_of,
+    check_repeat,
+    edited_call,
+    gated_call,
+    one_call,
+    unknown_outcome_of,
+)
+from suture.stores.base import SessionInfo, Store
+from suture.stores.owner import is_dead
+
+# An append that depends on what was read is tried again while others write, for at most this long.
+PATIENCE = 30.0
+
+
+class Session:
+    """A handle on a session.
+
+    A missing `id` becomes a new UUID; `meta` is merged into what the store keeps of it; with `heal=False`
+    `replay()` hands out what is recorded, untouched.
+    """
+
+    def __init__(
+        self, store: Store, id: str | None = None, meta: Mapping[str, object] | None = None, heal: bool = True
+    ) -> None:
+        self.store = store
+        self.heal = heal
+        self.id = str(uuid.uuid4()) if id is None else id
+        self.state = State()
+        self.lock = threading.RLock()
+        if meta:
+            store.append(self.id, (), meta=meta)
+
+    def __repr__(self) -> str:
+        return f"Session({self.id!r}, head={self.state.head})"
+
+    # Reading ----------------------------------------------------------------------------------
+
+    def refresh(self) -> State:
+        """Read what is new in the log. Every method does this first."""
+        with self.lock:
+            self.state.fold(self.store.read(self.id, after=self.state.head))
+            return self.state
+
+    @property
+    def messages(self) -> list[Message]:
+        """The conversation as recorded: real results only, in the order of the log."""
+        return self.refresh().messages()
+
+    def __iter__(self) -> Iterator[Message]:
+        return iter(self.messages)
+
+    def __len__(self) -> int:
+        return len(self.refresh().recorded)
+
+    def find(self, predicate: Callable[[Message], object]) -> Message | None:
+        """The first message of which the predicate holds."""
+        return next((message for message in self.messages if predicate(message)), None)
+
+    def replay(self) -> list[tuple[Message, int | None]]:
+        """The conversation with each result behind its call, and stand-ins (seq None) where there is none; calls
+        that will still run or wait for people stay open at the end.
+        """
+        state = self.refresh()
+        return state.replay() if self.heal else [(message, seq) for seq, message in state.recorded]
+
+    def request(self, format: str) -> object:
+        """What may be sent now in that wire format, such as {"messages": [...]}: always valid."""
+        with self.lock:
+            messages = self.refresh().request()
+        return fit(messages, format).history
+
+    def findings(self) -> list[LogFinding]:
+        """What replay had to mend or leave aside, with positions."""
+        return list(self.refresh().findings)
+
+    def entries(self, after: int = 0) -> list[Entry]:
+        """The log itself, behind a seq."""
+        return self.store.read(self.id, after=after)
+
+    def info(self) -> SessionInfo:
+        """What the store knows of the session without reading it.
+
+        Raises:
+            SessionNotFound: nothing was ever written to it.
+        """
+        info = self.store.info(self.id)
+        if info is None:
+            raise SessionNotFound(_not_found(self.id))
+        return info
+
+    @property
+    def steps(self) -> int:
+        """The number of answers since the last user message."""
+        return self.refresh().steps
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of all answers of the session."""
+        return self.refresh().usage
+
+    @property
+    def final_assistant_message(self) -> Assistant | None:
+        """The last answer, whatever follows it."""
+        return self.refresh().last_assistant
+
+    def orphaned_tool_call_ids(self) -> list[str]:
+        """The wire ids of all calls without a recorded result, in order."""
+        return [call.call.id for call in self.refresh().unanswered.values()]
+
+    def pending_tool_calls(self) -> tuple[Assistant | None, list[ToolCall]]:
+        """The last answer, and those of its calls that have no recorded result."""
+        state = self.refresh()
+        last = state.last_assistant
+        return last, [call.call for call in state.unanswered.values() if call.turn.message is last]
+
+    # Writing ----------------------------------------------------------------------------------
+
+    def add(self, message: Message) -> Message:
+        """Record a message at the end of the conversation; it is given an id unless it has one."""
+        return self.append_message(message)
+
+    def append_message(self, message: Message) -> Message:
+        """Record a message in one append; it is given an id unless it has one."""
+        id = new_id()
+        recorded = message if message.id is not None else msgspec.structs.replace(message, id=id)
+        closes: tuple[str, ...] = ()
+        if isinstance(recorded, ToolResult):
+            found = [call for call in self.refresh().unanswered.values() if call.call.id == recorded.call_id]
+            closes = call_marks(found[-1].key) if found else ()
+        self._append(draft(id, now(), MessageBody(recorded), (), closes))
+        return recorded
+
+    def append(self, kind: str, body: object) -> Entry:
+        """Append an entry of the host's own kind; `body` is JSON, or bytes of JSON that are kept as they are.
+
+        Raises:
+            InvalidEdit: the kind is one that suture writes itself, or a `message` that cannot be read.
+            NotJson: the body is no JSON.
+        """
+        if kind in KINDS and kind != "message":
+            raise InvalidEdit(f"{kind!r} is a kind of suture's own; use the method that writes it, or choose another kind.")
+        raw = body if isinstance(body, bytes) else canonical(body)
+        if isinstance(body, bytes):
+            canonical(_json(body))
+        entry = Draft(new_id(), kind, now(), raw)
+        if kind == "message":
+            read(Entry(0, entry.id, kind, entry.at, raw))
+        seq = self._append(entry)
+        return Entry(seq, entry.id, kind, entry.at, raw)
+
+    def _append(self, *drafts: Draft, expect: int | None = None) -> int:
+        return self.store.append(self.id, drafts, expect=expect)
+
+    # Inbox ------------------------------------------------------------------------------------
+
+    def steer(self, text: str) -> str:
+        """Leave a message for the run that is on, or for the next; the id under which it waits.
+
+        Raises:
+            InvalidEdit: the text is blank.
+        """
+        if not text.strip():
+            raise InvalidEdit("A steer needs words; this one is blank.")
+        id = new_id()
+        message = User(parts_of(text), id=id)
+        self._append(draft(new_id(), now(), Steer(id, message), (mark("inbox", id),)))
+        return id
+
+    def pending_inbox(self) -> list[User]:
+        """The messages that wait for delivery, in order of arrival."""
+        return [message for _, message in sorted(self.refresh().inbox.values(), key=lambda item: item[0])]
+
+    def pending_steers(self) -> list[User]:
+        """The steers among `pending_inbox()`."""
+        return self.pending_inbox()
+
+    def interrupt(self, reason: str | None = None, by: str | None = None) -> Entry:
+        """Stop the run that is on, in whatever process it is; nothing happens when none is."""
+        body = Interrupt(reason, by)
+        made = draft(new_id(), now(), body)
+        return _entry(self._append(made), made)
+
+    # Approvals --------------------------------------------------------------------------------
+
+    def open_approvals(self) -> list[Approval]:
+        """The calls that wait for a decision, or for a run to take their decision up, in order of request."""
+        return [approval_of(call) for call in self.refresh().waiting_calls()]
+
+    def approve(
+        self,
+        call: str,
+        note: str | None = None,
+        by: str | None = None,
+        arguments: Mapping[str, object] | None = None,
+        digest: str | None = None,
+    ) -> Entry | None:
+        """Let a call run. `call` is its key or wire id; `arguments` replaces what it runs with; `digest` makes sure
+        that it is still the call that was shown. Needs no agent; the next `resume` runs it.
+
+        Returns:
+            The decision's entry, None when it was decided the same way before.
+
+        Raises:
+            NoSuchApproval: no such call waits, or its digest differs.
+            AmbiguousCall: the id fits several calls.
+            AlreadyDecided: it was decided the other way.
+        """
+        return self._decide(call, approved=True, note=note, by=by, arguments=arguments, digest=digest)
+
+    def deny(self, call: str, note: str | None = None, by: str | None = None, digest: str | None = None) -> Entry | None:
+        """Say no to a call; the model reads the note. As `approve` otherwise."""
+        return self._decide(call, approved=False, note=note, by=by, arguments=None, digest=digest)
+
+    def _decide(
+        self,
+        name: str,
+        *,
+        approved: bool,
+        note: str | None,
+        by: str | None,
+        arguments: Mapping[str, object] | None,
+        digest: str | None,
+    ) -> Entry | None:
+        def decide(state: State) -> Draft | None:
+            call = gated_call(state, name)
+            assert call.request is not None
+            request = call.request.body
+            if digest is not None and digest != request.digest:
+                raise NoSuchApproval(
+                    f"The call {call.key} that waits has the digest {request.digest}, not {digest}: it is not the call "
+                    "that was shown. Look at `open_approvals()` again before deciding."
+                )
+            edited = edited_call(request, arguments)
+            if call.decision is not None:
+                check_repeat(call, approved=approved, edited=edited)
+                return None
+            if call.answered:
+                raise NoSuchApproval(f"The call {call.key} is answered already; nothing waits for a decision.")
+            body = ApprovalDecision(call.request.seq, call.key, request.digest, approved, note, by, edited)
+            return draft(new_id(), now(), body, (mark("decided", call.key),), (mark("approval", call.key),))
+
+        return self._append_on(decide)
+
+    def _append_on(self, decide: Callable[[State], Draft | None]) -> Entry | None:
+        """Append what `decide` makes of the state, deciding again whenever others wrote in between."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            with self.lock:
+                state = self.refresh()
+                head, made = state.head, decide(state)
+            if made is None:
+                return None
+            try:
+                return _entry(self._append(made, expect=head), made)
+            except Conflict:
+                if time.monotonic() > deadline:
+                    raise
+
+    # Outcomes ---------------------------------------------------------------------------------
+
+    def unknown_outcomes(self) -> list[UnknownOutcome]:
+        """The calls that started, never answered, and are not safe to repeat; without those that a live run holds."""
+        with self.lock:
+            calls = self.refresh().unknown_outcomes()
+        if not calls:
+            return []
+        info = self.store.info(self.id)
+        live = info.claim.epoch if info is not None and info.claim is not None else None
+        return [unknown_outcome_of(call) for call in calls if call.attempt is not None and call.attempt.epoch != live]
+
+    def settle(
+        self,
+        call: str,
+        outcome: Settled,
+        content: str | Part | tuple[Part, ...] | None = None,
+        by: str | None = None,
+        force: bool = False,
+    ) -> Entry:
+        """Say what became of a call of unknown outcome. `completed` and `failed` answer it, with `content`;
+        `released` says that it did not happen: it runs anew, under the same idempotency key.
+
+        Raises:
+            InvalidEdit: the call waits for no settlement; or it is released while the earlier attempt may still be
+                running and `force` is not set.
+            AmbiguousCall: the id fits several calls.
+        """
+        if outcome not in ("completed", "failed", "released"):
+            raise InvalidEdit(f"{outcome!r} is no outcome; say completed, failed or released.")
+        body_content = parts_of(content) if content is not None else ()
+
+        def decide(state: State) -> Draft:
+            found = one_call(state.find_calls(call), call, InvalidEdit)
+            if not found.outcome_unknown:
+                raise InvalidEdit(
+                    f"The call {found.key} ({found.call.name}) is {found.status}, and waits for no settlement. "
+                    "`unknown_outcomes()` lists those that do."
+                )
+            if outcome == "released" and not force:
+                self._require_gone(found)
+            body = Settlement(found.key, outcome, body_content, by)
+            return draft(new_id(), now(), body, (mark("settled", found.key),), (mark("started", found.key),))
+
+        entry = self._append_on(decide)
+        assert entry is not None
+        return entry
+
+    def _require_gone(self, call: Call) -> None:
+        """Refuse while the attempt can still be running: its owner lives, or its time is not over."""
+        assert call.attempt is not None
+        started = call.attempt.body
+        if is_dead(started.owner):
+            return
+        age = (datetime.now(UTC) - datetime.fromisoformat(call.attempt.at)).total_seconds()
+        if started.expires is not None and age > started.expires:
+            return
+        raise InvalidEdit(
+            f"The attempt at {call.key} ({call.call.name}) may still be running, {age:.0f} s after its start. Wait until "
+            "its process has ended, settle it as completed or failed, or pass force=True if you know that it did not run."
+        )
+
+
+def _not_found(id: str) -> str:
+    return f"The store holds no session {id!r}. `suture sessions --store URL` lists those it has."
+
+
+def _json(body: bytes) -> object:
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise NotJson(f"The body is no JSON: {error}") from error
+
+
+def _entry(seq: int, made: Draft) -> Entry:
+    return Entry(seq, made.id, made.kind, made.at, made.body, 0, made.opens, made.closes)

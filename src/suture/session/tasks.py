@@ -1,0 +1,178 @@
+"""The session for async code: the same names, awaited where they read or write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from suture.entries import Entry, Settled
+from suture.messages import Assistant, Message, Part, ToolCall, Usage, User
+from suture.replay import LogFinding, State
+from suture.session.plain import Session
+from suture.session.waiting import Approval, UnknownOutcome
+from suture.session.worker import in_thread
+from suture.stores.base import SessionInfo, Store
+
+
+class AsyncSession:
+    """A handle on a session. `Session` says what each method does.
+
+    What reads or writes is awaited, and reads first; properties, `len` and iteration answer from what was last
+    read. `plain` is the session underneath.
+    """
+
+    def __init__(
+        self, store: Store, id: str | None = None, meta: Mapping[str, object] | None = None, heal: bool = True
+    ) -> None:
+        self.plain = Session(store, id, meta, heal)
+
+    @classmethod
+    def of(cls, session: Session) -> AsyncSession:
+        """The async skin of a session."""
+        skin = cls.__new__(cls)
+        skin.plain = session
+        return skin
+
+    def __repr__(self) -> str:
+        return f"Async{self.plain!r}"
+
+    @property
+    def id(self) -> str:
+        """The session's id."""
+        return self.plain.id
+
+    @property
+    def store(self) -> Store:
+        """The store that the session is in."""
+        return self.plain.store
+
+    # What was last read -----------------------------------------------------------------------
+
+    @property
+    def messages(self) -> list[Message]:
+        """As `Session.messages`, of what was last read."""
+        return self.plain.state.messages()
+
+    def __iter__(self) -> Iterator[Message]:
+        return iter(self.messages)
+
+    def __len__(self) -> int:
+        return len(self.plain.state.recorded)
+
+    @property
+    def steps(self) -> int:
+        """As `Session.steps`, of what was last read."""
+        return self.plain.state.steps
+
+    @property
+    def usage(self) -> Usage:
+        """As `Session.usage`, of what was last read."""
+        return self.plain.state.usage
+
+    @property
+    def final_assistant_message(self) -> Assistant | None:
+        """As `Session.final_assistant_message`, of what was last read."""
+        return self.plain.state.last_assistant
+
+    # Reading ----------------------------------------------------------------------------------
+
+    async def refresh(self) -> State:
+        """As `Session.refresh`."""
+        return await in_thread(self.plain.refresh)
+
+    async def find(self, predicate: Callable[[Message], object]) -> Message | None:
+        """As `Session.find`."""
+        return await in_thread(self.plain.find, predicate)
+
+    async def replay(self) -> list[tuple[Message, int | None]]:
+        """As `Session.replay`."""
+        return await in_thread(self.plain.replay)
+
+    async def request(self, format: str) -> object:
+        """As `Session.request`."""
+        return await in_thread(self.plain.request, format)
+
+    async def findings(self) -> list[LogFinding]:
+        """As `Session.findings`."""
+        return await in_thread(self.plain.findings)
+
+    async def entries(self, after: int = 0) -> list[Entry]:
+        """As `Session.entries`."""
+        return await in_thread(self.plain.entries, after)
+
+    async def info(self) -> SessionInfo:
+        """As `Session.info`."""
+        return await in_thread(self.plain.info)
+
+    async def orphaned_tool_call_ids(self) -> list[str]:
+        """As `Session.orphaned_tool_call_ids`."""
+        return await in_thread(self.plain.orphaned_tool_call_ids)
+
+    async def pending_tool_calls(self) -> tuple[Assistant | None, list[ToolCall]]:
+        """As `Session.pending_tool_calls`."""
+        return await in_thread(self.plain.pending_tool_calls)
+
+    async def pending_inbox(self) -> list[User]:
+        """As `Session.pending_inbox`."""
+        return await in_thread(self.plain.pending_inbox)
+
+    async def pending_steers(self) -> list[User]:
+        """As `Session.pending_steers`."""
+        return await in_thread(self.plain.pending_steers)
+
+    async def open_approvals(self) -> list[Approval]:
+        """As `Session.open_approvals`."""
+        return await in_thread(self.plain.open_approvals)
+
+    async def unknown_outcomes(self) -> list[UnknownOutcome]:
+        """As `Session.unknown_outcomes`."""
+        return await in_thread(self.plain.unknown_outcomes)
+
+    # Writing ----------------------------------------------------------------------------------
+
+    async def add(self, message: Message) -> Message:
+        """As `Session.add`."""
+        return await in_thread(self.plain.add, message)
+
+    async def append_message(self, message: Message) -> Message:
+        """As `Session.append_message`."""
+        return await in_thread(self.plain.append_message, message)
+
+    async def append(self, kind: str, body: object) -> Entry:
+        """As `Session.append`."""
+        return await in_thread(self.plain.append, kind, body)
+
+    async def steer(self, text: str) -> str:
+        """As `Session.steer`."""
+        return await in_thread(self.plain.steer, text)
+
+    async def interrupt(self, reason: str | None = None, by: str | None = None) -> Entry:
+        """As `Session.interrupt`."""
+        return await in_thread(self.plain.interrupt, reason, by)
+
+    async def approve(
+        self,
+        call: str,
+        note: str | None = None,
+        by: str | None = None,
+        arguments: Mapping[str, object] | None = None,
+        digest: str | None = None,
+    ) -> Entry | None:
+        """As `Session.approve`."""
+        return await in_thread(self.plain.approve, call, note, by, arguments, digest)
+
+    async def deny(
+        self, call: str, note: str | None = None, by: str | None = None, digest: str | None = None
+    ) -> Entry | None:
+        """As `Session.deny`."""
+        return await in_thread(self.plain.deny, call, note, by, digest)
+
+    async def settle(
+        self,
+        call: str,
+        outcome: Settled,
+        content: str | Part | tuple[Part, ...] | None = None,
+        by: str | None = None,
+        force: bool = False,
+    ) -> Entry:
+        """As `Session.settle`."""
+        return await in_thread(self.plain.settle, call, outcome, content, by, force)

@@ -1,0 +1,114 @@
+"""What waits for a person: calls to decide, and calls whose outcome nobody knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from suture.arguments import parse
+from suture.entries import ApprovalRequest, Effect
+from suture.errors import AlreadyDecided, AmbiguousCall, InvalidEdit, NoSuchApproval, SessionError
+from suture.messages import ToolCall
+from suture.replay import Call, State
+from suture.tools import schema_violations
+
+
+@dataclass(frozen=True)
+class Approval:
+    """A call that waits for a decision, or for a run to take its decision up (`decision` is then set)."""
+
+    key: str
+    call: ToolCall
+    digest: str
+    effect: Effect
+    description: str
+    parameters: dict[str, object] | None
+    provenance: str | None
+    requested_at: str
+    expires: str | None
+    decision: bool | None
+
+
+@dataclass(frozen=True)
+class UnknownOutcome:
+    """A call that started, never answered, and is not safe to repeat."""
+
+    key: str
+    call: ToolCall
+    started_at: str
+    attempt: int
+    idempotency_key: str
+
+
+def approval_of(call: Call) -> Approval:
+    """What a person is shown of a call that an approval was asked for."""
+    assert call.request is not None
+    body = call.request.body
+    return Approval(
+        key=call.key,
+        call=body.call,
+        digest=body.digest,
+        effect=body.effect,
+        description=body.description,
+        parameters=body.parameters,
+        provenance=body.provenance,
+        requested_at=call.request.at,
+        expires=body.expires,
+        decision=None if call.decision is None else call.decision.body.approved,
+    )
+
+
+def unknown_outcome_of(call: Call) -> UnknownOutcome:
+    """What a person is shown of a call that started."""
+    assert call.attempt is not None
+    started = call.attempt.body
+    return UnknownOutcome(call.key, call.prepared, call.attempt.at, started.attempt, started.idempotency_key)
+
+
+# Finding the call that is meant ----------------------------------------------------------------
+
+
+def one_call(found: list[Call], name: str, missing: type[SessionError]) -> Call:
+    """The one call that was found; none raises `missing`, several AmbiguousCall."""
+    if len(found) > 1:
+        keys = [call.key for call in found]
+        raise AmbiguousCall(f"The id {name!r} fits several calls: {', '.join(keys)}. Name one by its key.", keys)
+    if not found:
+        raise missing(f"The session has no call {name!r}. Name a call by its key, such as 12:0, or by its wire id.")
+    return found[0]
+
+
+def gated_call(state: State, name: str) -> Call:
+    """The call of that name which an approval was asked for; of several the one that is still open."""
+    asked = [call for call in state.find_calls(name) if call.request is not None and call.refused is None]
+    waiting = [call for call in asked if not call.answered]
+    if not asked:
+        waits = ", ".join(f"{call.key} ({call.call.name})" for call in state.waiting_calls()) or "none"
+        raise NoSuchApproval(f"No call {name!r} waits for a decision. Those that wait: {waits}.")
+    return one_call(waiting or asked[-1:], name, NoSuchApproval)
+
+
+def edited_call(request: ApprovalRequest, arguments: Mapping[str, object] | None) -> ToolCall | None:
+    """The call with a reviewer's arguments, None when they change nothing; they must fit the schema of the request."""
+    if arguments is None:
+        return None
+    checked, _, reason = parse(dict(arguments))
+    if checked is None:
+        raise InvalidEdit(f"The edited arguments cannot be used: {reason}")
+    if checked == request.call.arguments:
+        return None
+    if request.parameters is not None and (wrong := schema_violations(request.parameters, checked)):
+        raise InvalidEdit(f"The edited arguments do not fit {request.call.name!r}: {'; '.join(wrong[:8])}.")
+    return msgspec.structs.replace(request.call, arguments=checked, raw=None, error=None)
+
+
+def check_repeat(call: Call, *, approved: bool, edited: ToolCall | None) -> None:
+    """A decision on a decided call is nothing when it says the same, and refused when it does not."""
+    assert call.decision is not None
+    made = call.decision.body
+    if made.approved is not approved or (approved and edited != made.call):
+        how = "denied" if not made.approved else "approved" if made.call is None else "approved with other arguments"
+        by = f" by {made.by}" if made.by else ""
+        raise AlreadyDecided(f"The call {call.key} ({call.call.name}) was {how}{by} before, and that decision stands.")

@@ -1,0 +1,70 @@
+"""Stores: the words a store speaks, and `open_store`, which finds one by URL.
+
+memory:               this process only
+sqlite:///agent.db    a file; `sqlite:////var/agent.db` with an absolute path
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from suture.entries import Draft, Entry
+from suture.errors import ConfigurationError, StoreError
+from suture.stores.base import Claim, SessionInfo, Status, Store
+
+if TYPE_CHECKING:
+    from suture.stores.memory import MemoryStore
+    from suture.stores.sqlite import SqliteStore
+
+__all__ = ["Claim", "Draft", "Entry", "MemoryStore", "SessionInfo", "SqliteStore", "Status", "Store", "open_store"]
+
+_CLASSES = {
+    "MemoryStore": "suture.stores.memory",
+    "SqliteStore": "suture.stores.sqlite",
+}
+
+_LATER = ("jsonl", "postgresql", "postgres")
+_KNOWN = "memory:, sqlite:///file, jsonl:///dir, postgresql://..."
+
+
+def open_store(url: str) -> Store:
+    """The store at a URL; a file is made when it is not there.
+
+    Raises:
+        ConfigurationError: the URL is none that suture knows; the message lists those.
+        StoreError: the store cannot be opened.
+    """
+    scheme, colon, rest = url.partition(":")
+    if not colon or "/" in scheme:
+        raise ConfigurationError(f"{url!r} is a path and no URL. For a SQLite file say 'sqlite:///{url}'.")
+    if scheme == "memory" and rest.strip("/") == "":
+        return _opener("MemoryStore")()
+    if scheme == "sqlite":
+        return _opener("SqliteStore")(_file_of(url, rest))
+    if scheme in _LATER:
+        raise StoreError(f"{url!r}: {scheme} stores are not there yet in this version. Use 'sqlite:///<path>'.")
+    raise ConfigurationError(f"{url!r} is no store that suture knows. Known are {_KNOWN}.")
+
+
+def _file_of(url: str, rest: str) -> str:
+    if not rest.startswith("///") or len(rest) < 4:
+        raise ConfigurationError(f"{url!r} names no file. Say 'sqlite:///<path>', with four slashes for an absolute path.")
+    if rest == "///:memory:":
+        raise ConfigurationError(f"{url!r}: a store without a file is 'memory:'.")
+    if "?" in rest or "#" in rest:
+        raise ConfigurationError(f"{url!r}: a store's URL takes no options. Write a '?' of the path as %3F, a '#' as %23.")
+    return unquote(rest[3:])
+
+
+def _opener(name: str) -> Callable[..., Store]:
+    found: Callable[..., Store] = getattr(import_module(_CLASSES[name]), name)
+    return found
+
+
+def __getattr__(name: str) -> Callable[..., Store]:
+    if name not in _CLASSES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _opener(name)

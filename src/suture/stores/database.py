@@ -1,0 +1,386 @@
+"""A SQLite file that many processes and threads use at once: opened whole or refused untouched, never half written.
+
+Writes that wait for one another share a commit: whoever has the turn writes its own and all that wait, and each
+is refused for itself only. Before a fork every connection is closed, since SQLite's locks belong to a process: a
+child that kept a connection, or opened one beside it, would believe that it holds its parent's locks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar, cast
+from urllib.parse import quote
+
+import apsw
+
+from suture.errors import Corrupt, StoreError
+
+T = TypeVar("T")
+
+APPLICATION_ID = 0x73757472  # "sutr"
+
+_OPENING_PAUSE = 0.005
+
+
+class Database:
+    """The file at `path`, made when it is not there. `versions` are the scripts that lead from one schema to the next.
+
+    Raises:
+        StoreError: the file is no SQLite database, not ours, of a newer schema, or cannot be opened. It is unchanged.
+    """
+
+    def __init__(self, path: Path, versions: Sequence[str], busy_timeout: float) -> None:
+        self.path = path
+        self._versions = versions
+        self._busy_timeout = busy_timeout
+        self._flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        self._is_closed = False
+        self._is_frozen = False
+        self._start_afresh()
+        try:
+            self._open()
+        except _REFUSALS as error:
+            raise self._in_words(error) from error
+
+    def _start_afresh(self) -> None:
+        """Locks that nobody holds, and nothing that waits: also what a forked child begins with."""
+        self.commits = 0
+        self._committed = threading.Condition(threading.Lock())
+        self._turn = threading.Lock()
+        self._queue: deque[_Write] = deque()
+        self._lending = threading.Condition(threading.Lock())
+        self._idle: list[apsw.Connection] = []
+        self._lent = 0
+        self._is_forking = False
+
+    def close(self) -> None:
+        """Close the connections; one that is in use closes when it is given back. A repeat does nothing."""
+        with self._lending:
+            self._is_closed = True
+            self._close_idle()
+
+    # Reading and writing ----------------------------------------------------------------------
+
+    @contextmanager
+    def connection(self) -> Iterator[apsw.Connection]:
+        """A connection for this thread alone.
+
+        Raises:
+            StoreError: what SQLite refused, in words, with its error as the cause.
+        """
+        try:
+            with self._loan() as db:
+                yield db
+        except _REFUSALS as error:
+            raise self._in_words(error) from error
+
+    def write(self, work: Callable[[apsw.Connection], T]) -> T:
+        """Do the work in a transaction; return its answer when that is on disk.
+
+        When another thread is interrupted in the middle of a shared commit, the work may be done again.
+
+        Raises:
+            SutureError: what the work raised, or why it could not be written. Nothing of it was.
+        """
+        job = _Write(work)
+        self._queue.append(job)
+        try:
+            with self._turn:
+                if not job.is_done:
+                    self._lead(job)
+            if job.error is not None:
+                raise job.error
+            return cast("T", job.answer)
+        except _REFUSALS as error:
+            raise self._in_words(error) from error
+        finally:
+            if not job.is_done:
+                with contextlib.suppress(ValueError):
+                    self._queue.remove(job)
+
+    def _lead(self, own: _Write) -> None:
+        """Commit all that waits, and this in any case: an interrupted leader may have lost it from the queue."""
+        jobs = [self._queue.popleft() for _ in range(len(self._queue))]
+        if own not in jobs:
+            jobs.append(own)
+        try:
+            self._commit(jobs)
+        except _FAILURES as error:
+            if len(jobs) == 1:
+                raise
+            for job in jobs:
+                job.error = job.error or error
+        for job in jobs:
+            job.is_done = True
+
+    def _commit(self, jobs: list[_Write]) -> None:
+        db = self._borrow()
+        try:
+            _in_one_transaction(db, jobs)
+        finally:
+            self._give_back(db)
+        with self._committed:
+            self.commits += 1
+            self._committed.notify_all()
+
+    def wait_for_commit(self, seen: int, timeout: float) -> None:
+        """Return when this object has made more than `seen` commits, or after `timeout` seconds."""
+        with self._committed:
+            self._committed.wait_for(lambda: self.commits != seen, timeout)
+
+    # Connections ------------------------------------------------------------------------------
+
+    @contextmanager
+    def _loan(self) -> Iterator[apsw.Connection]:
+        db = self._borrow()
+        try:
+            yield db
+        finally:
+            self._give_back(db)
+
+    def _borrow(self) -> apsw.Connection:
+        with self._lending:
+            self._lending.wait_for(lambda: not self._is_forking)
+            if self._is_closed:
+                raise StoreError(f"{self.path}: this store was closed. Open it again with open_store.")
+            self._lent += 1
+            if self._idle:
+                return self._idle.pop()
+        try:
+            return self._connect()
+        except BaseException:
+            self._give_back(None)
+            raise
+
+    def _give_back(self, db: apsw.Connection | None) -> None:
+        with self._lending:
+            self._lent -= 1
+            if self._is_forking:
+                self._lending.notify_all()
+            if db is None:
+                return
+            # A frozen connection never looks at the file again, so it serves once.
+            if self._is_closed or self._is_frozen or db.in_transaction:
+                db.close()
+            else:
+                self._idle.append(db)
+
+    def _connect(self) -> apsw.Connection:
+        db = _frozen(self.path) if self._is_frozen else apsw.Connection(str(self.path), flags=self._flags)
+        db.set_busy_timeout(int(self._busy_timeout * 1000))
+        # FULL: a commit that returned survives the power. secure_delete: what is erased leaves the pages too.
+        db.execute("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON").fetchall()
+        return db
+
+    def _close_idle(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
+
+    # Opening ----------------------------------------------------------------------------------
+
+    def _open(self) -> None:
+        if not self.path.parent.is_dir():
+            raise StoreError(f"{self.path}: the directory {self.path.parent} does not exist. Create it first.")
+        with _no_fork:
+            _databases.add(self)
+            self._look()
+        try:
+            self._bring_up()
+        except BaseException:
+            self.close()
+            raise
+        self._flags = apsw.SQLITE_OPEN_READWRITE
+
+    def _look(self) -> None:
+        """Refuse what is not ours before SQLite opens it for writing, which could leave files beside it.
+
+        Through SQLite all the same: closing a plain file would drop every lock that this process holds on it.
+        """
+        if self.path.is_dir():
+            raise StoreError(f"{self.path} is a directory. Name a file in it.")
+        if self.path.exists() and self.path.stat().st_size > 0:
+            with contextlib.closing(_frozen(self.path)) as db:
+                self._require_ours(*_identity(db))
+
+    def _bring_up(self) -> None:
+        deadline = time.monotonic() + self._busy_timeout
+        while True:
+            try:
+                with self._loan() as db:
+                    return self._migrate(db)
+            except (apsw.BusyError, apsw.ProtocolError):
+                # Switching to WAL needs the file for itself, and fails at once when it is in use.
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(_OPENING_PAUSE)
+            except apsw.CantOpenError:
+                if self._is_frozen or not self._can_be_frozen():
+                    raise
+                self._is_frozen = True
+
+    def _migrate(self, db: apsw.Connection) -> None:
+        """Bring the file to our schema, and then to WAL: in this order its first page always tells whose it is."""
+        if _identity(db) != (APPLICATION_ID, len(self._versions)):
+            _in_one_transaction(db, [_Write(self._run_scripts)])
+        if not db.readonly("main") and db.execute("PRAGMA journal_mode = WAL").get != "wal":
+            raise StoreError(f"{self.path}: this file system cannot hold SQLite's WAL. Use a local disk.")
+
+    def _run_scripts(self, db: apsw.Connection) -> None:
+        application, version = _identity(db)
+        if (application, version) != (0, 0) or db.execute("SELECT count(*) FROM sqlite_schema").get:
+            self._require_ours(application, version)
+        for script in self._versions[version:]:
+            db.execute(script).fetchall()
+        header = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {len(self._versions)}"
+        db.execute(header).fetchall()
+
+    def _require_ours(self, application: int, version: int) -> None:
+        if application != APPLICATION_ID:
+            raise StoreError(f"{self.path} is the database of another program and was left as it is. Choose another path.")
+        if version > len(self._versions):
+            raise StoreError(
+                f"{self.path} was written by a newer suture (schema {version}; this one knows {len(self._versions)}) "
+                "and was left as it is. Update suture, or choose another path."
+            )
+
+    def _can_be_frozen(self) -> bool:
+        """Whether the file holds all there is to read and cannot be written from here."""
+        wal = self.path.with_name(self.path.name + "-wal")
+        return self.path.is_file() and not os.access(self.path, os.W_OK) and not wal.exists()
+
+    # Forks ------------------------------------------------------------------------------------
+
+    def before_fork(self) -> None:
+        """Lend no more, wait for the connections that are in use, and close all."""
+        with self._lending:
+            self._is_forking = True
+            self._lending.wait_for(lambda: self._lent == 0)
+            self._close_idle()
+
+    def after_fork_in_parent(self) -> None:
+        """Lend again."""
+        with self._lending:
+            self._is_forking = False
+            self._lending.notify_all()
+
+    def after_fork_in_child(self) -> None:
+        """Begin with new locks: whoever held the old ones does not live here."""
+        self._start_afresh()
+
+    # Errors -----------------------------------------------------------------------------------
+
+    def _in_words(self, error: Exception) -> StoreError:
+        """The error that says what SQLite refused and what to do next."""
+        kind, text = next(words for cause, words in _CAUSES.items() if isinstance(error, cause))
+        return kind(f"{self.path}: {text.format(seconds=self._busy_timeout)} ({error})")
+
+
+class _Write:
+    """A piece of work that waits for its commit, and what came of it."""
+
+    def __init__(self, work: Callable[[apsw.Connection], object]) -> None:
+        self._work = work
+        self.answer: object = None
+        self.error: Exception | None = None
+        self.is_done = False
+
+    def run(self, db: apsw.Connection) -> None:
+        """Do the work alone in the open transaction: a refusal ends that."""
+        self.error = None
+        self.answer = self._work(db)
+
+    def run_apart(self, db: apsw.Connection) -> None:
+        """Do the work among others: a refusal takes back this work only."""
+        db.execute("SAVEPOINT apart")
+        try:
+            self.run(db)
+        except Exception as error:
+            if not db.in_transaction:
+                raise
+            self.error = error
+            db.execute("ROLLBACK TO apart")
+        db.execute("RELEASE apart")
+
+
+def _in_one_transaction(db: apsw.Connection, jobs: list[_Write]) -> None:
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        for job in jobs:
+            job.run(db) if len(jobs) == 1 else job.run_apart(db)
+        db.execute("COMMIT")
+    finally:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+
+
+def _frozen(path: Path) -> apsw.Connection:
+    """A connection that reads the file and nothing else, takes no locks, and leaves nothing beside it."""
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    return apsw.Connection(f"file:{quote(str(path))}?immutable=1", flags=flags)
+
+
+def _identity(db: apsw.Connection) -> tuple[int, int]:
+    """The application id and the schema version in the file's header."""
+    return db.execute("PRAGMA application_id").get, db.execute("PRAGMA user_version").get
+
+
+_LOCKED = (
+    "another process kept the database locked for {seconds:g} s, so nothing was changed. Find it with `fuser -v` on "
+    "the file; end it or let it finish, then try again; or open the store with a longer busy_timeout."
+)
+
+# Each names what to do next. The first that fits counts, so the general one stands last.
+_CAUSES: dict[type[Exception], tuple[type[StoreError], str]] = {
+    apsw.BusyError: (StoreError, _LOCKED),
+    apsw.NotADBError: (StoreError, "this is no SQLite database, and was left as it is. Choose another path."),
+    apsw.CorruptError: (Corrupt, "the database is damaged. Restore a backup, or try `.recover` of the sqlite3 program."),
+    apsw.FullError: (StoreError, "the disk is full, so nothing was written. Free some space, then try again."),
+    apsw.ReadOnlyError: (StoreError, "only reading is possible here. Make the file and its directory writable to append."),
+    apsw.CantOpenError: (StoreError, "the file cannot be opened. Check that it and its directory may be read and written."),
+    apsw.IOError: (StoreError, "the disk failed, so nothing was changed. Check it, then try again."),
+    apsw.TooBigError: (StoreError, "a body is larger than SQLite holds, so nothing was written. Keep it in a file."),
+    apsw.Error: (StoreError, "SQLite refused, so nothing was changed; the reason stands in brackets."),
+    UnicodeEncodeError: (StoreError, "a text holds half a surrogate pair. Use whole characters."),
+    UnicodeDecodeError: (Corrupt, "a text in the database is no UTF-8. Restore a backup."),
+}
+_REFUSALS = tuple(_CAUSES)
+_FAILURES: tuple[type[Exception], ...] = (StoreError, *_REFUSALS)
+
+
+# Forks ----------------------------------------------------------------------------------------
+
+_databases: weakref.WeakSet[Database] = weakref.WeakSet()
+_held: list[Database] = []
+_no_fork = threading.Lock()
+
+
+def _before_fork() -> None:
+    _no_fork.acquire()
+    _held[:] = _databases
+    for database in _held:
+        database.before_fork()
+
+
+def _after_fork_in_parent() -> None:
+    for database in _held:
+        database.after_fork_in_parent()
+    _held.clear()
+    _no_fork.release()
+
+
+def _after_fork_in_child() -> None:
+    for database in _held:
+        database.after_fork_in_child()
+    _held.clear()
+    _no_fork.release()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)

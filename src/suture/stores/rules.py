@@ -1,0 +1,154 @@
+"""What every store decides in the same way, whatever it keeps its sessions on.
+
+Who may append, whose claim is in force, what a listing shows, how meta is merged. Pure but for the question
+whether an owner is dead.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+
+from suture.canonical import canonical, is_encodable
+from suture.entries import Draft
+from suture.errors import Conflict, Fenced, SessionBusy, SessionNotFound, StoreError
+from suture.stores.base import Claim, Meta, SessionInfo, Status
+from suture.stores.owner import is_dead, pid_here
+
+NO_META = b"{}"
+
+
+# Appends --------------------------------------------------------------------------------------
+
+
+def require_epoch(session_id: str, epoch: int | None, latest: int) -> None:
+    """Return when a writer of that epoch, None for one without a claim, may write.
+
+    Raises:
+        Fenced: it is not the latest epoch, or none was given out at all.
+    """
+    if epoch is not None and (epoch != latest or epoch < 1):
+        raise Fenced(
+            f"session {session_id!r}: epoch {epoch} may not write, the latest is {latest}. "
+            "Another runner has taken the session over, or it was deleted. Stop this run."
+        )
+
+
+def wrong_head(session_id: str, head: int, expect: int) -> Conflict:
+    """The error of a writer that has not seen the latest entries."""
+    return Conflict(
+        f"session {session_id!r}: the head is {head}, not {expect} as expected. "
+        f"Read what is new behind {min(head, expect)}, then decide again."
+    )
+
+
+def ids_taken(session_id: str, drafts: Sequence[Draft]) -> Conflict:
+    """The error of a batch that is there in part, or in another order, or holds an id twice."""
+    return Conflict(
+        f"session {session_id!r}: some ids of this batch are taken ({', '.join(d.id for d in drafts[:3])}"
+        f"{', ...' if len(drafts) > 3 else ''}). Nothing was written; give new entries new ids."
+    )
+
+
+def last_of_run(seqs: Sequence[int | None]) -> int | None:
+    """The last of seqs that follow one another without a gap; None when they do not, or one is unknown."""
+    known = [seq for seq in seqs if seq is not None]
+    if not known or len(known) < len(seqs):
+        return None
+    return known[-1] if known == list(range(known[0], known[0] + len(known))) else None
+
+
+def require_text(session_id: str, drafts: Iterable[Draft] = ()) -> None:
+    """Return when every store can keep these texts.
+
+    Raises:
+        StoreError: one holds half a surrogate pair.
+    """
+    if not is_encodable(session_id):
+        raise StoreError(f"session {session_id!r}: the id holds half a surrogate pair. Choose an id of whole characters.")
+    for draft in drafts:
+        for text in (draft.id, draft.kind, draft.at, *draft.opens, *draft.closes):
+            if not is_encodable(text):
+                raise StoreError(
+                    f"session {session_id!r}: {text!r} holds half a surrogate pair. "
+                    "Use whole characters in ids, kinds, times and marks; bodies may hold any bytes."
+                )
+
+
+# Claims ---------------------------------------------------------------------------------------
+
+
+def claim_in_force(claim: Claim | None, now: float) -> Claim | None:
+    """The claim, unless its lease has run out or its owner is provably dead."""
+    return None if claim is None or claim.expires <= now or is_dead(claim.owner) else claim
+
+
+def require_free(claim: Claim | None, owner: str, now: float) -> None:
+    """Return when that owner may claim a session on which this claim stands.
+
+    Raises:
+        SessionBusy: another owner's claim is in force.
+    """
+    if claim is not None and claim.owner != owner and claim_in_force(claim, now):
+        pid = pid_here(claim.owner)
+        where = f"process {pid} of this machine" if pid else "a process that cannot be seen from here"
+        raise SessionBusy(
+            f"session {claim.session_id!r} is being run by {where}; its lease has "
+            f"{math.ceil(claim.expires - now)} s to go unless it is renewed. "
+            "`steer` and `interrupt` reach the running run; or try again later."
+        )
+
+
+def claim_lost(claim: Claim) -> Fenced:
+    """The error of a runner whose claim is over."""
+    return Fenced(
+        f"session {claim.session_id!r}: the claim of epoch {claim.epoch} was released or replaced. "
+        "Stop this run; claim the session anew to go on."
+    )
+
+
+# Sessions -------------------------------------------------------------------------------------
+
+
+def no_such_session(session_id: str) -> SessionNotFound:
+    """The error of an id that the store does not hold."""
+    return SessionNotFound(f"There is no session {session_id!r}. `suture sessions --store URL` lists those there are.")
+
+
+def no_such_entry(session_id: str, entry_id: str) -> SessionNotFound:
+    """The error of an entry id that the session does not hold."""
+    return SessionNotFound(f"Session {session_id!r} has no entry {entry_id!r}. `session.entries()` lists those it has.")
+
+
+def merged_meta(stored: bytes, changes: Meta | None) -> bytes:
+    """The stored meta after the changes; a value of None removes its key.
+
+    Raises:
+        NotJson: the changes are not JSON.
+    """
+    if not changes:
+        return stored
+    after = {**meta_of(stored), **changes}
+    return canonical({key: value for key, value in after.items() if value is not None})
+
+
+def meta_of(stored: bytes) -> dict[str, object]:
+    """Meta as it was given, from its stored bytes."""
+    meta: dict[str, object] = json.loads(stored.decode("utf-8", "surrogatepass"))
+    return meta
+
+
+def is_listed(info: SessionInfo, status: Status | None, meta: Meta | None) -> bool:
+    """Whether a listing for that status and meta shows the session."""
+    return (status is None or info.status == status) and _holds(info.meta, meta or {})
+
+
+def _holds(meta: Mapping[str, object], wanted: Meta) -> bool:
+    return all(key in meta and canonical(meta[key]) == canonical(value) for key, value in wanted.items())
+
+
+def utc(seconds: float) -> str:
+    """A time of the store's clock as entries write it: UTC, ISO 8601."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

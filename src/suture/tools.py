@@ -1,0 +1,415 @@
+"""Tools: what a model may call, checked before it runs.
+
+A tool is made from a typed function: its name, its docstring and its parameters' types are what the model
+sees and what its calls are checked against. A call that does not fit never reaches the function; its answer
+is a text from which the model can correct itself. Received values are not echoed in it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, get_type_hints, overload
+
+import msgspec
+
+from suture.arguments import parse
+from suture.canonical import canonical
+from suture.entries import Effect
+from suture.errors import InvalidSchema, InvalidTool, NotJson
+from suture.messages import Audio, File, Image, Part, Text, ToolCall, ToolResult
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel, ValidationError
+
+Handler: TypeAlias = Callable[..., object]
+Gate: TypeAlias = bool | Callable[[dict[str, object]], object]
+
+MAX_VIOLATIONS = 8
+MAX_REASON_BYTES = 2048
+
+
+class ToolContext(Protocol):
+    """What a handler may know of its call. Ask for it with a parameter annotated `suture.ToolContext`."""
+
+    @property
+    def session(self) -> object:
+        """A handle on the session of the run."""
+
+    @property
+    def call(self) -> ToolCall:
+        """The call as it runs."""
+
+    @property
+    def idempotency_key(self) -> str:
+        """The same for every attempt at this call and no other call; hand it to the service that acts."""
+
+    @property
+    def attempt(self) -> int:
+        """1 for the first attempt."""
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the run is to stop; a long handler looks here and returns early."""
+
+    @property
+    def deadline(self) -> float | None:
+        """When the tool's timeout strikes, on the clock of `time.monotonic`; None without a timeout."""
+
+    @property
+    def context(self) -> object:
+        """What the agent was given as `context`."""
+
+    def progress(self, text: str) -> None:
+        """Tell watchers how far the call is. Nothing of it is stored."""
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool that a model may call.
+
+    `effect` says what a repeat does: "read" is safe to repeat, "idempotent" is repeatable under the same
+    `ctx.idempotency_key`, "external" (the default) is never repeated without a person. `needs_approval` is
+    True or a predicate over the arguments. `timeout` is in seconds. `reconcile(call, ctx)` finds out what a
+    lost call did and returns its result, or None when it cannot tell.
+    """
+
+    name: str
+    description: str
+    parameters: dict[str, object]
+    handler: Handler
+    effect: Effect = "external"
+    needs_approval: Gate = False
+    timeout: float | None = None
+    reconcile: Callable[[ToolCall, ToolContext], object] | None = None
+    context_parameter: str | None = None
+    model: type[BaseModel] | None = field(default=None, repr=False)
+
+    def __call__(self, *args: object, **kwargs: object) -> object:
+        """Call the function itself, unchecked."""
+        return self.handler(*args, **kwargs)
+
+    def violations(self, arguments: Mapping[str, object]) -> list[str]:
+        """What is wrong with the arguments, one sentence each; none when they fit."""
+        from pydantic import ValidationError
+
+        try:
+            self._validated(arguments)
+        except ValidationError as error:
+            return _violations(error, list(self._properties()))
+        return []
+
+    def bind(self, arguments: Mapping[str, object], ctx: ToolContext) -> dict[str, object]:
+        """The keyword arguments for the handler, of the types that it declares; they share nothing with the call."""
+        validated = self._validated(arguments)
+        given = {info.alias or name: getattr(validated, name) for name, info in type(validated).model_fields.items()}
+        return given | ({self.context_parameter: ctx} if self.context_parameter else {})
+
+    def gated(self, arguments: Mapping[str, object]) -> bool:
+        """Whether a person must approve the call."""
+        if callable(self.needs_approval):
+            return bool(self.needs_approval(dict(arguments)))
+        return self.needs_approval
+
+    def _validated(self, arguments: Mapping[str, object]) -> BaseModel:
+        if self.model is None:
+            raise InvalidTool(f"tool {self.name!r} was not made by suture.tool; make it from a function.")
+        return self.model.model_validate_json(canonical(arguments), strict=True)
+
+    def _properties(self) -> Mapping[str, object]:
+        properties = self.parameters.get("properties")
+        return properties if isinstance(properties, dict) else {}
+
+
+# Making one -----------------------------------------------------------------------------------
+
+
+@overload
+def tool(function: Handler, /) -> Tool: ...
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    effect: Effect = "external",
+    needs_approval: Gate = False,
+    timeout: float | None = None,
+    reconcile: Callable[[ToolCall, ToolContext], object] | None = None,
+) -> Callable[[Handler], Tool]: ...
+def tool(
+    function: Handler | None = None,
+    /,
+    *,
+    name: str | None = None,
+    effect: Effect = "external",
+    needs_approval: Gate = False,
+    timeout: float | None = None,
+    reconcile: Callable[[ToolCall, ToolContext], object] | None = None,
+) -> Tool | Callable[[Handler], Tool]:
+    """A tool from a function with typed parameters and a docstring (Google, NumPy or reST style).
+
+    Raises:
+        InvalidTool: a parameter has no type, or a type that no JSON value can have.
+    """
+
+    def make(function: Handler) -> Tool:
+        made = _from_function(function, name)
+        return replace(made, effect=effect, needs_approval=needs_approval, timeout=timeout, reconcile=reconcile)
+
+    return make if function is None else make(function)
+
+
+def _from_function(function: Handler, name: str | None) -> Tool:
+    import docstring_parser
+    from pydantic import ConfigDict, Field, create_model
+    from pydantic.errors import PydanticUserError
+
+    name = name or getattr(function, "__name__", None)
+    if not name:
+        raise InvalidTool(f"{function!r} has no name; pass name=....")
+    doc = docstring_parser.parse(inspect.getdoc(function) or "")
+    about = {parameter.arg_name: " ".join((parameter.description or "").split()) for parameter in doc.params}
+    hints = _hints(function, name)
+    fields: dict[str, tuple[object, object]] = {}
+    context_parameter = None
+    for parameter in inspect.signature(function).parameters.values():
+        annotation = hints.get(parameter.name)
+        if annotation is ToolContext:
+            context_parameter = parameter.name
+            continue
+        if annotation is None or parameter.kind in (
+            parameter.VAR_POSITIONAL,
+            parameter.VAR_KEYWORD,
+            parameter.POSITIONAL_ONLY,
+        ):
+            raise InvalidTool(
+                f"tool {name!r}: parameter {str(parameter)!r} cannot be offered to a model; name it and give it a type."
+            )
+        default = ... if parameter.default is parameter.empty else parameter.default
+        described = Field(default, description=about.get(parameter.name) or None, alias=parameter.name)
+        fields[f"p{len(fields)}"] = (annotation, described)
+    try:
+        model: type[BaseModel] = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)  # type: ignore[call-overload]
+        schema = model.model_json_schema()
+    except PydanticUserError as error:
+        raise InvalidTool(f"tool {name!r}: a parameter has a type that no JSON value can have: {error.message}") from error
+    return Tool(
+        name=name,
+        description=_description(doc),
+        parameters=_without_titles(schema),
+        handler=function,
+        context_parameter=context_parameter,
+        model=model,
+    )
+
+
+def _hints(function: Handler, name: str) -> dict[str, object]:
+    try:
+        return get_type_hints(function, include_extras=True)
+    except NameError as error:
+        raise InvalidTool(f"tool {name!r}: {error}; import the name where the function is defined.") from error
+
+
+class _Docstring(Protocol):
+    short_description: str | None
+    long_description: str | None
+
+
+def _description(doc: _Docstring) -> str:
+    parts = (doc.short_description, doc.long_description)
+    return "\n\n".join(" ".join(part.split()) for part in parts if part)
+
+
+def _without_titles(schema: dict[str, object]) -> dict[str, object]:
+    """The schema without the titles that pydantic adds; a property called "title" stays."""
+
+    def clean(node: object, *, names: bool = False) -> object:
+        if isinstance(node, list):
+            return [clean(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        kept = {key: item for key, item in node.items() if names or key != "title" or not isinstance(item, str)}
+        return {key: clean(item, names=key in ("properties", "$defs") and not names) for key, item in kept.items()}
+
+    cleaned = clean(schema)
+    assert isinstance(cleaned, dict)
+    return cleaned
+
+
+# Checking a call ------------------------------------------------------------------------------
+
+
+class Ready(NamedTuple):
+    """The call may run."""
+
+    call: ToolCall
+    tool: Tool
+
+
+class Gated(NamedTuple):
+    """The call may run once a person has approved it."""
+
+    call: ToolCall
+    tool: Tool
+
+
+class Refused(NamedTuple):
+    """The call may not run, and why, for the model."""
+
+    error_type: str
+    reason: str
+
+
+Verdict: TypeAlias = Ready | Gated | Refused
+
+
+def screen(call: ToolCall, tools: Mapping[str, Tool]) -> Verdict:
+    """Whether a model's call may run."""
+    verdict = recheck(call, tools)
+    if isinstance(verdict, Refused):
+        return verdict
+    try:
+        gated = verdict.tool.gated(verdict.call.arguments or {})
+    except Exception as error:  # noqa: BLE001  a predicate is the host's code: its failure refuses its call alone
+        reason = f"Whether this call needs approval could not be found out ({type(error).__name__}), so it was not run."
+        return Refused("approval_error", reason)
+    return Gated(verdict.call, verdict.tool) if gated else verdict
+
+
+def recheck(call: ToolCall, tools: Mapping[str, Tool]) -> Ready | Refused:
+    """Whether a call that needs no further approval may run, by the tools and schemas of now."""
+    found = tools.get(call.name)
+    if found is None:
+        return Refused("unknown_tool", _unknown("tool", call.name, list(tools)) + ". The call was not run.")
+    arguments, _, reason = parse(call.raw if call.arguments is None else call.arguments)
+    if arguments is None:
+        return Refused("validation_error", f"The arguments of {call.name!r} cannot be read: {reason} The call was not run.")
+    if wrong := found.violations(arguments):
+        return Refused("validation_error", _bounded(call.name, wrong))
+    return Ready(msgspec.structs.replace(call, arguments=arguments, raw=None, error=None), found)
+
+
+def schema_violations(schema: Mapping[str, object], arguments: Mapping[str, object]) -> list[str]:
+    """What is wrong with arguments by a JSON schema, one sentence each. References to files or the network are refused.
+
+    Raises:
+        InvalidSchema: the schema itself is not one.
+    """
+    import jsonschema_rs
+
+    def refuse(uri: str) -> dict[str, object]:
+        raise ValueError(f"the reference {uri} leads out of the schema; inline it")
+
+    try:
+        validator = jsonschema_rs.validator_for(dict(schema), retriever=refuse)
+    except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
+        raise InvalidSchema(f"The parameters are no JSON schema: {error}") from error
+    return [
+        f"{'.'.join(map(str, error.instance_path)) or 'the arguments'}: {error.message[:200]}"
+        for error in validator.iter_errors(dict(arguments))
+    ]
+
+
+def _bounded(name: str, violations: Sequence[str]) -> str:
+    """All that is wrong in one text of bounded length."""
+    shown = [" ".join(violation.split()) for violation in violations[:MAX_VIOLATIONS]]
+    more = f"; and {len(violations) - MAX_VIOLATIONS} more" if len(violations) > MAX_VIOLATIONS else ""
+    text = (
+        f"The arguments of {name!r} do not fit: {'; '.join(shown)}{more}. The call was not run; correct it and call again."
+    )
+    return text.encode()[:MAX_REASON_BYTES].decode(errors="ignore")
+
+
+def _violations(error: ValidationError, known: list[str]) -> list[str]:
+    found = []
+    for item in error.errors(include_url=False, include_context=False, include_input=True):
+        place = _place(item["loc"])
+        match item["type"]:
+            case "extra_forbidden" if len(item["loc"]) == 1:
+                found.append(_unknown("parameter", place, known))
+            case "extra_forbidden":
+                found.append(f"unknown key {place!r}")
+            case "missing":
+                found.append(f"{place!r} is missing")
+            case _:
+                came = _json_type(item["input"])
+                found.append(f"{place!r}: {item['msg'][:1].lower()}{item['msg'][1:]}, but {came} came")
+    return found
+
+
+def _place(location: Iterable[int | str]) -> str:
+    place = ""
+    for step in location:
+        place += f"[{step}]" if isinstance(step, int) else f".{step}" if place else step
+    return place[:120]
+
+
+def _json_type(value: object) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a string"
+        case list() | tuple():
+            return "a list"
+        case _:
+            return "an object"
+
+
+def _unknown(what: str, name: str, known: Sequence[str]) -> str:
+    """'unknown parameter 'titile' (did you mean 'title'?); expected project_id, title'."""
+    near = get_close_matches(name, known, n=1)
+    hint = f" (did you mean {near[0]!r}?)" if near else ""
+    listed = ", ".join(known[:40]) + (", ..." if len(known) > 40 else "")
+    return f"unknown {what} {name[:120]!r}{hint}; expected {listed or f'no {what} at all'}"
+
+
+# Results --------------------------------------------------------------------------------------
+
+
+def result_of(call: ToolCall, value: object) -> ToolResult:
+    """What a handler returned, as the answer to its call.
+
+    A text stands as it is, None is an empty answer, parts and lists of parts stand as they are, a `ToolResult`
+    gives its parts, `ui` and `error`; every other value becomes JSON text.
+
+    Raises:
+        NotJson: the value cannot be written as JSON.
+    """
+    if isinstance(value, ToolResult):
+        canonical(value.ui)
+        return msgspec.structs.replace(value, call_id=call.id, name=call.name, error=bool(value.error))
+    return ToolResult(parts=_parts(value), call_id=call.id, name=call.name, error=False)
+
+
+def failure_of(call: ToolCall, error_type: str, text: str) -> ToolResult:
+    """An error that the model reads as the answer to its call."""
+    return ToolResult(parts=(Text(text),), call_id=call.id, name=call.name, error=True, error_type=error_type)
+
+
+def raised(call: ToolCall, error: Exception) -> ToolResult:
+    """The answer to a call whose handler raised, or returned what cannot be sent."""
+    if isinstance(error, NotJson):
+        text = f"The tool {call.name!r} ran, but its result cannot be written down: {error}"
+        return failure_of(call, "result_error", text)
+    text = f"The tool {call.name!r} failed: {type(error).__name__}: {error}. Check what it did before calling it again."
+    return failure_of(call, "execution_error", text[:MAX_REASON_BYTES])
+
+
+def _parts(value: object) -> tuple[Part, ...]:
+    match value:
+        case None | "":
+            return ()
+        case str():
+            return (Text(value),)
+        case Text() | Image() | File() | Audio():
+            return (value,)
+        case list() | tuple() if value and all(isinstance(item, Text | Image | File | Audio) for item in value):
+            return tuple(value)
+        case _:
+            return (Text(canonical(value).decode("utf-8", "replace")),)

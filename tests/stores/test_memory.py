@@ -1,0 +1,15 @@
+"""The memory store keeps the contract."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from suture.stores import MemoryStore, Store
+from suture.testing.stores import StoreContract
+
+
+class TestMemoryStore(StoreContract):
+    durable = False
+
+    def open(self, tmp_path: Path) -> Store:  # noqa: ARG002 - it keeps nothing on disk
+        return MemoryStore()

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from suture.heal import dump_messages as dump_messages
     from suture.heal import heal as heal
     from suture.heal import load_messages as load_messages
+    from suture.heal import refusal as refusal
     from suture.messages import Assistant as Assistant
     from suture.messages import Audio as Audio
     from suture.messages import File as File
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "suture.agent": ("Agent", "AsyncAgent", "Result", "Signal"),
-    "suture.heal": ("Change", "Finding", "Healed", "diagnose", "dump_messages", "heal", "load_messages"),
+    "suture.heal": ("Change", "Finding", "Healed", "diagnose", "dump_messages", "heal", "load_messages", "refusal"),
     "suture.messages": (
         "Assistant",
         "Audio",

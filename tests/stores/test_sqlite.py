@@ -1,13 +1,501 @@
-"""The SQLite store keeps the contract."""
+"""The SQLite store keeps the contract, and what a file shared by processes needs beside it."""
 
 from __future__ import annotations
 
+import os
+import random
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
-from suture.stores import SqliteStore, Store
-from suture.testing.stores import StoreContract
+import apsw
+import pytest
+
+from suture.errors import Conflict, SessionNotFound, StoreError
+from suture.stores import Draft, Entry, SqliteStore, Store
+from suture.stores.base import link
+from suture.testing.stores import StoreContract, drafts
+
+KILLS = 12
+OPENING_ROUNDS = 15
+STATEMENTS = 9
 
 
 class TestSqliteStore(StoreContract):
     def open(self, tmp_path: Path) -> Store:
         return SqliteStore(tmp_path / "sessions.db")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "sessions.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[SqliteStore]:
+    with closing(SqliteStore(path)) as store:
+        yield store
+
+
+def require_whole(entries: Sequence[Entry]) -> None:
+    """The log of session `s` has no gap and its chain holds."""
+    chain = b""
+    for seq, entry in enumerate(entries, 1):
+        assert entry.seq == seq
+        chain = link(chain, "s", seq, Draft(entry.id, entry.kind, entry.at, entry.body, entry.opens, entry.closes))
+        assert entry.chain == chain
+
+
+# What is refused ------------------------------------------------------------------------------
+
+
+def _text(path: Path) -> None:
+    path.write_text("not a database\n" * 400)
+
+
+def _short(path: Path) -> None:
+    path.write_bytes(b"hello")
+
+
+def _zeros(path: Path) -> None:
+    path.write_bytes(bytes(8192))
+
+
+def _foreign(path: Path, *pragmas: str) -> None:
+    with closing(apsw.Connection(str(path))) as db:
+        for pragma in pragmas:
+            db.execute(f"PRAGMA {pragma}").fetchall()
+        db.execute("CREATE TABLE t (a); INSERT INTO t VALUES (1)").fetchall()
+
+
+def _other_program(path: Path) -> None:
+    _foreign(path, "application_id = 123")
+
+
+def _foreign_wal(path: Path) -> None:
+    """A database in WAL mode whose last process was killed, so that its WAL still holds what was written."""
+    source = path.with_name("source.db")
+    _foreign(source, "journal_mode = WAL")
+    with closing(apsw.Connection(str(source))) as db:
+        db.execute("INSERT INTO t VALUES (2)").fetchall()
+        shutil.copy(source, path)
+        shutil.copy(f"{source}-wal", f"{path}-wal")
+
+
+def _newer(path: Path) -> None:
+    SqliteStore(path).close()
+    with closing(apsw.Connection(str(path))) as db:
+        db.execute("PRAGMA user_version = 99").fetchall()
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (_text, "no SQLite database"),
+        (_short, "no SQLite database"),
+        (_zeros, "no SQLite database"),
+        (_foreign, "another program"),
+        (_other_program, "another program"),
+        (_foreign_wal, "another program"),
+        (_newer, "newer suture"),
+    ],
+)
+def test_what_is_not_ours_is_refused_untouched(path: Path, make: Callable[[Path], None], reason: str) -> None:
+    """A file of somebody else's is named, and stays byte for byte as it was, with nothing left beside it."""
+    make(path)
+    before = {file: file.read_bytes() for file in path.parent.iterdir()}
+    with pytest.raises(StoreError, match=reason) as caught:
+        SqliteStore(path)
+    assert str(path) in str(caught.value)
+    assert {file: file.read_bytes() for file in path.parent.iterdir()} == before
+
+
+def test_a_missing_directory_is_named(tmp_path: Path) -> None:
+    """The directory is not made, since a typing error would make a new empty store."""
+    with pytest.raises(StoreError, match=f"{tmp_path}/no/where does not exist. Create it first"):
+        SqliteStore(tmp_path / "no" / "where" / "sessions.db")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_directory_is_refused(tmp_path: Path) -> None:
+    """A directory is no file."""
+    with pytest.raises(StoreError, match="is a directory"):
+        SqliteStore(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_file_becomes_a_store(path: Path) -> None:
+    """A file that holds nothing holds nothing of somebody else's."""
+    path.touch()
+    with closing(SqliteStore(path)) as store:
+        assert store.append("s", drafts("1")) == 1
+
+
+def test_a_closed_store_says_so(path: Path) -> None:
+    """After `close` the store says what to do."""
+    store = SqliteStore(path)
+    store.close()
+    for use in (lambda: store.append("s", drafts("1")), lambda: store.read("s"), lambda: store.news(None, 0, 1)):
+        with pytest.raises(StoreError, match=r"was closed\. Open it again"):
+            use()
+
+
+# What the file is like ------------------------------------------------------------------------
+
+
+def test_the_file_is_durable(store: SqliteStore, path: Path) -> None:
+    """Every connection writes ahead and syncs fully, and the header says whose file it is."""
+    with store._database.connection() as one, store._database.connection() as two:
+        for db in (one, two):
+            values = [db.execute(f"PRAGMA {name}").get for name in ("journal_mode", "synchronous", "secure_delete")]
+            assert values == ["wal", 2, 1]
+    store.close()
+    header = path.read_bytes()[:100]
+    assert (header[68:72], int.from_bytes(header[60:64], "big")) == (b"sutr", 1)
+
+
+def test_the_tables_are_strict(store: SqliteStore) -> None:
+    """No value of another type gets in, and entries lie in the order of their keys."""
+    with store._database.connection() as db:
+        tables = {name: (wr, strict) for _, name, kind, _, wr, strict in db.execute("PRAGMA table_list") if kind == "table"}
+    assert {name: tables[name] for name in ("deleted", "sessions", "entries", "marks")} == {
+        "deleted": (0, 1),
+        "sessions": (0, 1),
+        "entries": (1, 1),
+        "marks": (1, 1),
+    }
+
+
+def test_closing_leaves_one_file(path: Path) -> None:
+    """What was in the WAL is in the file when the last one closes it."""
+    with closing(SqliteStore(path)) as store:
+        store.append("s", drafts("1"))
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_open_marks_are_found_by_an_index(store: SqliteStore) -> None:
+    """A listing by status reads the marks of that kind, not every session."""
+    query = "SELECT session FROM marks WHERE mark >= 'approval' AND mark < 'approval;'"
+    with store._database.connection() as db:
+        plan = " ".join(str(row[3]) for row in db.execute(f"EXPLAIN QUERY PLAN {query}"))
+    assert "SEARCH marks USING COVERING INDEX marks_by_mark" in plan
+
+
+@pytest.mark.parametrize("size", [300, 100_000])
+def test_an_erased_body_leaves_the_disk(store: SqliteStore, path: Path, size: int) -> None:
+    """After an erasure the bytes stand neither in the file nor in its WAL."""
+    secret = b"correct horse battery staple" + b"." * size
+    store.append("s", drafts("1", body=b"x" * 300) + drafts("2", body=secret) + drafts("3", body=b"y" * 300))
+    assert any(secret[:28] in file.read_bytes() for file in path.parent.iterdir())
+    store.erase("s", "2")
+    assert not any(secret[:28] in file.read_bytes() for file in path.parent.iterdir())
+    store.append("s", drafts("4"))
+    store.close()
+    assert not any(secret[:28] in file.read_bytes() for file in path.parent.iterdir())
+
+
+def test_a_body_that_is_no_bytes_is_refused(store: SqliteStore) -> None:
+    """Nothing of a batch that holds something else is written."""
+    with pytest.raises(TypeError):
+        store.append("s", [*drafts("1"), Draft("2", "note", "", "text")])  # type: ignore[arg-type]
+    assert store.info("s") is None
+
+
+# Locks, space and permissions -----------------------------------------------------------------
+
+
+def test_a_locked_database_is_waited_for(path: Path, store: SqliteStore) -> None:
+    """Whoever else holds the file for a moment only delays an append."""
+    with closing(apsw.Connection(str(path))) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        later = threading.Timer(0.3, holder.execute, ["COMMIT"])
+        start = time.monotonic()
+        later.start()
+        assert store.append("s", drafts("1")) == 1
+        assert time.monotonic() - start >= 0.25
+        later.join()
+
+
+def test_a_database_that_stays_locked_is_named(path: Path, store: SqliteStore) -> None:
+    """After the busy timeout the error names the file, the time and what to do; then all works again."""
+    with closing(SqliteStore(path, busy_timeout=0.2)) as hasty, closing(apsw.Connection(str(path))) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        for write in (
+            lambda: hasty.append("s", drafts("1")),
+            lambda: hasty.claim("s", "me", 30),
+            lambda: hasty.delete("s"),
+        ):
+            start = time.monotonic()
+            with pytest.raises(StoreError, match=r"locked for 0.2 s.*fuser.*busy_timeout") as caught:
+                write()
+            assert 0.1 < time.monotonic() - start < 10
+            assert str(path) in str(caught.value)
+            assert isinstance(caught.value.__cause__, apsw.BusyError)
+        assert hasty.read("s") == []
+        holder.execute("COMMIT")
+        assert hasty.append("s", drafts("1")) == 1
+    assert len(store.read("s")) == 1
+
+
+def test_a_new_file_that_stays_locked_is_named(path: Path) -> None:
+    """Opening waits no longer than the busy timeout either."""
+    with closing(apsw.Connection(str(path))) as holder:
+        holder.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(StoreError, match=r"locked for 0\.2 s"):
+            SqliteStore(path, busy_timeout=0.2)
+    SqliteStore(path).close()
+
+
+def test_threads_that_wait_together_are_refused_together(path: Path, store: SqliteStore) -> None:
+    """Appends that share a failed commit all learn of it, and none was written."""
+    errors: list[str] = []
+
+    def attempt(index: int) -> None:
+        try:
+            hasty.append("s", drafts(str(index)))
+        except StoreError as error:
+            errors.append(str(error))
+
+    with closing(SqliteStore(path, busy_timeout=0.3)) as hasty, closing(apsw.Connection(str(path))) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        threads = [threading.Thread(target=attempt, args=(index,)) for index in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+        holder.execute("COMMIT")
+    assert len(errors) == 6
+    assert all("locked" in error for error in errors)
+    assert store.read("s") == []
+
+
+def test_a_full_disk_is_named(path: Path) -> None:
+    """What does not fit is refused whole; what is there can be read, and what fits can be written."""
+
+    def limit(db: apsw.Connection) -> None:
+        db.execute("PRAGMA max_page_count = 40").fetchall()
+
+    apsw.connection_hooks.append(limit)
+    try:
+        with closing(SqliteStore(path)) as store:
+            store.append("s", drafts("1"))
+            with pytest.raises(StoreError, match=r"disk is full.*Free some space") as caught:
+                store.append("s", drafts("2", "3", body=b"x" * 200_000))
+            assert str(path) in str(caught.value)
+            assert isinstance(caught.value.__cause__, apsw.FullError)
+            assert len(store.read("s")) == 1
+            assert store.append("s", drafts("2")) == 2
+    finally:
+        apsw.connection_hooks.remove(limit)
+
+
+def test_a_damaged_file_is_named(path: Path) -> None:
+    """Pages that hold nonsense are reported as damage, with the file's name."""
+    with closing(SqliteStore(path)) as store:
+        store.append("s", drafts(*map(str, range(200)), body=b"x" * 300))
+    with path.open("r+b") as file:
+        file.seek(4096)
+        file.write(os.urandom(path.stat().st_size - 4096))
+    with pytest.raises(StoreError, match="damaged") as caught, closing(SqliteStore(path)) as store:
+        store.read("s")
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("directory", [0o777, 0o555], ids=["directory writable", "directory read-only"])
+def test_a_file_that_may_only_be_read(child: Callable[..., Any], directory: int) -> None:
+    """It can be read; an append says what is missing."""
+    place = Path(tempfile.mkdtemp())
+    try:
+        path = place / "sessions.db"
+        with closing(SqliteStore(path)) as store:
+            store.append("s", drafts("1", "2"))
+        path.chmod(0o444)
+        place.chmod(directory)
+        reader = child("read_only", path)
+        assert reader.hear() == "2"
+        assert "only reading is possible here" in reader.hear()
+        assert reader.wait() == 0
+    finally:
+        place.chmod(0o700)
+        shutil.rmtree(place)
+
+
+# Processes ------------------------------------------------------------------------------------
+
+
+def test_processes_open_a_new_file_at_once(child: Callable[..., Any], tmp_path: Path) -> None:
+    """Eight processes make the same file at the same moment, and each of them can use it."""
+    children = [child("open_each") for _ in range(8)]
+    for index in range(OPENING_ROUNDS):
+        path = tmp_path / f"{index}.db"
+        for each in children:
+            each.say(path)
+        assert [each.hear() for each in children] == ["done"] * 8
+        with closing(SqliteStore(path)) as store:
+            entries = store.read("s")
+        assert {entry.id for entry in entries} == {f"{each.pid}.0" for each in children}
+        require_whole(entries)
+
+
+def test_processes_lose_nothing(child: Callable[..., Any], path: Path) -> None:
+    """Two processes append 300 batches each: no gap, nothing lost, every batch whole and in its order."""
+    children = [child("append", path, 300) for _ in range(2)]
+    assert [each.hear() for each in children] == ["ready", "ready"]
+    for each in children:
+        each.say()
+    assert [each.wait() for each in children] == [0, 0]
+    with closing(SqliteStore(path)) as store:
+        entries = store.read("s")
+    require_whole(entries)
+    batches = [[entry.id.rpartition(".") for entry in entries[start : start + 3]] for start in range(0, len(entries), 3)]
+    assert all(
+        [index for _, _, index in batch] == ["0", "1", "2"] and len({n for n, _, _ in batch}) == 1 for batch in batches
+    )
+    for each in children:
+        mine = [batch[0][0] for batch in batches if batch[0][0].startswith(f"{each.pid}-")]
+        assert mine == [f"{each.pid}-{index}" for index in range(300)]
+
+
+def test_both_sides_of_a_fork_go_on(child: Callable[..., Any], path: Path) -> None:
+    """A store that was open at a fork works on both sides, and closing it on one takes nothing from the other."""
+    parent = child("fork_and_go_on", path)
+    assert parent.hear() == "0"
+    assert parent.wait() == 0
+    with closing(SqliteStore(path)) as store:
+        entries = store.read("s")
+    assert [entry.id for entry in entries] == ["before.0", "child-1.0", "parent.0", "child-2.0"]
+    require_whole(entries)
+
+
+def test_forking_among_threads(child: Callable[..., Any], path: Path) -> None:
+    """Forks while other threads append leave no lock behind and lose nothing."""
+    parent = child("fork_among_threads", path)
+    assert parent.hear() == "True"
+    assert parent.wait() == 0
+    with closing(SqliteStore(path)) as store:
+        entries = store.read("s")
+    require_whole(entries)
+    assert len({entry.id for entry in entries}) == 320
+
+
+# Kills ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("statement", range(1, STATEMENTS + 1))
+def test_killed_inside_a_transaction(child: Callable[..., Any], path: Path, statement: int) -> None:
+    """Whatever statement of an append a kill comes before, the batch is there whole or not at all."""
+    writer = child("stop_at", path, statement)
+    said = writer.hear()
+    writer.kill()
+    with closing(SqliteStore(path)) as store:
+        entries, info = store.read("s"), store.info("s")
+        assert info is not None
+        is_written = said == "appended"
+        assert [entry.id for entry in entries] == (["a", "b", "c", "d"] if is_written else ["a", "b"])
+        assert info.marks == ({"run:1": 4} if is_written else {"inbox:1": 1})
+        assert (info.head, info.chain) == (len(entries), entries[-1].chain)
+        require_whole(entries)
+        assert store.append("s", drafts("next"), expect=info.head) == info.head + 1
+
+
+def test_the_statements_of_an_append_are_covered(child: Callable[..., Any], path: Path) -> None:
+    """The test above stops before each statement of an append, its commit last, and once after it."""
+    names = [f"{path}-{statement}" for statement in range(1, STATEMENTS + 1)]
+    writers = [child("stop_at", name, statement) for statement, name in enumerate(names, 1)]
+    said = [writer.hear() for writer in writers]
+    assert said[0].startswith("BEGIN IMMEDIATE")
+    assert said[-2:] == ["COMMIT", "appended"]
+
+
+def test_killed_at_any_time(child: Callable[..., Any], path: Path) -> None:
+    """A process killed while it appends loses nothing that it was told is written, and leaves no part of a batch."""
+    chance = random.Random(7)
+    acknowledged = 0
+    for _ in range(KILLS):
+        writer = child("append_for_ever", path)
+        for _ in range(chance.randrange(1, 60)):
+            acknowledged = int(writer.hear())
+        time.sleep(chance.random() * 0.003)
+        writer.kill()
+        rest = writer.process.stdout.read().split()
+        acknowledged = max([acknowledged, *map(int, rest)])
+        with closing(SqliteStore(path)) as store:
+            entries = store.read("s")
+        assert acknowledged <= len(entries) <= acknowledged + 3
+        assert len(entries) % 3 == 0
+        require_whole(entries)
+        acknowledged = len(entries)
+
+
+# Threads --------------------------------------------------------------------------------------
+
+
+def test_errors_reach_the_thread_they_belong_to(store: SqliteStore) -> None:
+    """Among appends that share a commit, whatever refuses one is raised where it was asked for."""
+    store.append("s", drafts("first"))
+    found: dict[int, type[BaseException]] = {}
+    asks: list[tuple[Callable[[], object], type[BaseException]]] = [
+        (lambda: store.append("s", drafts("x", "first")), Conflict),
+        (lambda: store.append("s", drafts("y"), expect=99_999), Conflict),
+        (lambda: store.erase("s", "nobody"), SessionNotFound),
+        (lambda: store.append("s", [Draft("z", "note", "", 5)]), TypeError),  # type: ignore[arg-type]
+    ]
+
+    def ask(index: int) -> None:
+        use, _ = asks[index % len(asks)]
+        for number in range(25):
+            store.append(f"own-{index}", drafts(str(number)))
+            try:
+                use()
+            except Exception as error:  # noqa: BLE001 - its class is what is looked at
+                found[index] = type(error)
+
+    threads = [threading.Thread(target=ask, args=(index,)) for index in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert found == {index: asks[index % len(asks)][1] for index in range(12)}
+    assert [entry.id for entry in store.read("s")] == ["first"]
+    assert all([e.id for e in store.read(f"own-{index}")] == [str(n) for n in range(25)] for index in range(12))
+
+
+def test_readers_do_not_wait_for_writers(path: Path, store: SqliteStore) -> None:
+    """While somebody else writes, reading answers at once with what is committed."""
+    store.append("s", drafts("1"))
+    with closing(apsw.Connection(str(path))) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        start = time.monotonic()
+        assert len(store.read("s")) == 1
+        assert store.info("s") is not None
+        assert store.news("s", 0, 5)
+        assert time.monotonic() - start < 5
+        holder.execute("ROLLBACK")
+
+
+def test_an_append_costs_the_same_in_a_long_log(store: SqliteStore) -> None:
+    """The statements of an append and the rows it touches do not grow with the log."""
+    steps = []
+    for length in (1, 5_000):
+        store.append("s", [Draft(f"{length}-{index}", "note", "", b"x") for index in range(length)])
+        with store._database.connection() as db:
+            seen: list[str] = []
+            db.set_exec_trace(lambda *statement, seen=seen: seen.append(statement[1]) is None)
+        store.append("s", drafts(f"after-{length}"))
+        steps.append(seen)
+        with store._database.connection() as db:
+            db.set_exec_trace(None)
+    assert steps[0] == steps[1]
+    assert len(steps[0]) == 5
+
+
+def test_ids_are_found_in_order(store: SqliteStore) -> None:
+    """Many entries come back in the order of their positions."""
+    store.append("s", drafts(*[f"{n:x}" for n in range(3_000)]))
+    assert all(a.seq + 1 == b.seq for a, b in pairwise(store.read("s")))

@@ -16,6 +16,7 @@ from itertools import islice, pairwise
 from typing import Any, ClassVar
 
 from suture.formats import anthropic_check
+from suture.formats.anthropic_rules import RULE_OF, RULES
 from suture.formats.base import (
     Decoded,
     Finding,
@@ -56,6 +57,7 @@ _CALL = frozenset(("type", "id", "name", "input"))
 _RESULT = frozenset(("type", "tool_use_id", "content", "is_error"))
 _IMAGE = frozenset(("type", "source"))
 _DOCUMENT = frozenset(("type", "source", "title"))
+_MARK = frozenset(("cache_control",))
 _SOURCES = {"base64": {"type", "media_type", "data"}, "url": {"type", "url"}, "file": {"type", "file_id"}}
 # From 4.6 on, Claude models want a request to end with a user message (ANT-PREFILL).
 _MODEL = re.compile(r"claude-[a-z]+-(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)")
@@ -66,6 +68,7 @@ class Anthropic:
 
     name: ClassVar[str] = NAME
     rules: ClassVar[Mapping[str, Rule]] = RULES
+    rule_of: ClassVar[Mapping[str, str]] = RULE_OF
 
     def limits(self, variant: str) -> Limits:
         """What a model of that name takes."""
@@ -76,6 +79,8 @@ class Anthropic:
             arguments="object",
             blank_text=False,
             first_user=True,
+            joins_turns=True,
+            system="apart",
             calls_last=True,
             prefill=version is None or (int(version[1]), int(version[2] or 0)) < (4, 6),
             reasoning="signed",
@@ -120,9 +125,53 @@ class Anthropic:
                 drafts.append([message])
         return [_wire(draft) for draft in drafts]
 
+    def takes(self, part: Part) -> bool:
+        """Whether there is a block for the part."""
+        return block_of(part) is not None
+
     def rewrite(self, raw: Sequence[Json], decoded: Decoded, written: Written) -> list[Json]:
         """The wire messages of a healed history; what did not change stays the very object that it was."""
         return _Rewriting(raw, decoded, written).run()
+
+    def lift(self, request: Json) -> list[System]:
+        """The request's `system`."""
+        content = request.get("system")
+        if not content:
+            return []
+        if isinstance(content, str):
+            return [System((Text(content),))]
+        return [System(_parts(content, "system"), None, {NAME: {"content": "list"}})]
+
+    def head(self, system: Sequence[System]) -> Json:
+        """The request's `system`: a text when it came as one, or is one."""
+        parts = [part for message in system for part in message.parts]
+        if not parts:
+            return {}
+        as_list = any(own(message.ext, NAME).get("content") == "list" for message in system)
+        if not as_list and len(parts) == 1 and _is_plain(tuple(parts)):
+            return {"system": system[0].text}
+        return {"system": [block for part in parts if (block := block_of(part)) is not None]}
+
+    def trim(self, request: Json) -> tuple[Json, list[str]]:
+        """The request with at most four marks for the cache: those of tools and system stay, then the latest."""
+        over = anthropic_check.marks(request) - anthropic_check.MAX_CACHE_MARKS
+        if over <= 0:
+            return request, []
+        messages = list(request["messages"])
+        paths: list[str] = []
+        for index, message in enumerate(messages):
+            content = message.get("content")
+            if len(paths) == over or not isinstance(content, list):
+                continue
+            fresh: list[Json] = []
+            for at, block in enumerate(content):
+                marked = "cache_control" in block and len(paths) < over
+                if marked:
+                    paths.append(f"messages[{index}].content[{at}]")
+                fresh.append(rest(block, _MARK) if marked else block)
+            if any(new is not old for new, old in zip(fresh, content, strict=True)):
+                messages[index] = {**message, "content": fresh}
+        return {**request, "messages": messages}, paths
 
     def place(self, raw: Sequence[Json], decoded: Decoded, index: int, part: int | None = None) -> str:
         """The wire path of a decoded message, or of one of its parts."""
@@ -316,7 +365,9 @@ def blocks_of(message: Message) -> list[Json]:
 
 def block_of(part: Part) -> Json | None:
     """One part as a block; None where Anthropic has none for it."""
-    kept = own(part.ext, NAME) if type(part) is not Opaque else {}
+    if isinstance(part, Opaque):
+        return part.raw if part.provider == NAME and isinstance(part.raw, dict) else None
+    kept = own(part.ext, NAME)
     match part:
         case Text():
             return {"type": "text", "text": part.text, **kept}
@@ -333,8 +384,6 @@ def block_of(part: Part) -> Json | None:
         case File():
             title = {} if part.name is None else {"title": part.name}
             return {"type": "document", "source": _source_of(part), **title, **kept}
-        case Opaque(provider="anthropic", raw=dict() as raw):
-            return raw
     return None
 
 

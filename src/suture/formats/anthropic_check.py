@@ -18,6 +18,7 @@ from suture.formats.base import (
     Limits,
     Pairs,
     Stray,
+    by_place,
     finding,
     kind_of,
     not_an_object,
@@ -35,6 +36,14 @@ _BLOCKS = frozenset(
 def check(request: Json, limits: Limits, *, open_tail: bool = False) -> list[Finding]:
     """Every rule that the request breaks, by place. `open_tail`: calls of the last turn may be unanswered."""
     return _Check(request, limits, open_tail=open_tail).run()
+
+
+def marks(request: Json) -> int:
+    """How many blocks carry `cache_control`."""
+    lists: list[object] = [request.get("tools"), request.get("system")]
+    lists += [message.get("content") for message in request["messages"]]
+    blocks = (block for each in lists if isinstance(each, list) for block in each)
+    return sum(isinstance(block, dict) and "cache_control" in block for block in blocks)
 
 
 def results_behind(content: object) -> bool:
@@ -102,7 +111,7 @@ class _Check:
         return self.found
 
     def add(self, code: str, rule: str, path: str, sentence: str, call: str | None = None, **facts: str | int) -> None:
-        self.found.append(finding(RULES[rule], code, path, sentence, call, **facts))
+        self.found.append(finding(RULES[rule], code, path, sentence, call, facts))
 
     # Messages
 
@@ -299,7 +308,7 @@ class _Check:
             self.add("CALL_UNANSWERED", "ANT-ADJ-RESULT", path, sentence, call.id, i=call.i, ids=broken.ids[call.i])
         for stray in broken.strays:
             self._stray(stray, broken.ids)
-        self.found.sort(key=_place)
+        self.found.sort(key=by_place)
 
     def _open_from(self) -> int | None:
         """The first message of the last turn, when only results follow it."""
@@ -366,9 +375,8 @@ class _Check:
                     "THINKING_NOT_FIRST",
                     path,
                     sentence,
+                    facts={"i": index, "block": str(first.get("type"))},
                     hint="thinking: off",
-                    i=index,
-                    block=str(first.get("type")),
                 )
             )
 
@@ -404,7 +412,3 @@ def _list(message: Json) -> list[Any]:
 
 def _text(id: object) -> str | None:
     return id if isinstance(id, str) else None
-
-
-def _place(found: Finding) -> tuple[int, ...]:
-    return tuple(int(number) for number in re.findall(r"\d+", found.path))

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 import msgspec
 
 from suture.errors import HistoryError
-from suture.messages import Ext, Message
+from suture.messages import Ext, Message, Part, System
 
 Severity: TypeAlias = Literal["REJ", "DEG", "IGN"]
 Certainty: TypeAlias = Literal["S", "R", "D", "C", "I", "M"]
@@ -74,6 +74,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     calls_last: bool = False
     prefill: bool = True
     reasoning: Literal["none", "signed", "text"] = "none"
+    developer: bool = True
+    joins_turns: bool = False
+    system: Literal["among", "apart"] = "among"
     model: str | None = None
 
 
@@ -106,6 +109,7 @@ class Format(Protocol):
 
     name: ClassVar[str]
     rules: ClassVar[Mapping[str, Rule]]
+    rule_of: ClassVar[Mapping[str, str]]  # code of a finding -> id of the rule behind it
 
     def limits(self, variant: str) -> Limits:
         """What that dialect or model takes."""
@@ -122,8 +126,20 @@ class Format(Protocol):
     def encode(self, messages: Sequence[Message]) -> list[Json]:
         """The wire messages."""
 
+    def takes(self, part: Part) -> bool:
+        """Whether the format has a form for the part."""
+
     def rewrite(self, raw: Sequence[Json], decoded: Decoded, written: Written) -> list[Json]:
         """The wire messages of a healed history; what did not change stays the very object that it was."""
+
+    def lift(self, request: Json, /) -> list[System]:
+        """The system text that stands beside the messages."""
+
+    def head(self, system: Sequence[System], /) -> Json:
+        """What of a request holds system text that stands beside the messages."""
+
+    def trim(self, request: Json) -> tuple[Json, list[str]]:
+        """The request within limits that count over all of it, and the paths of what was taken away."""
 
     def place(self, raw: Sequence[Json], decoded: Decoded, index: int, part: int | None = None) -> str:
         """The wire path of a decoded message, or of one of its parts."""
@@ -201,7 +217,9 @@ def not_content(value: object, path: str) -> HistoryError:
 
 def own(ext: Ext | None, name: str) -> Json:
     """What a message or part keeps for that format."""
-    kept = (ext or {}).get(name)
+    if ext is None:
+        return {}
+    kept = ext.get(name)
     return kept if isinstance(kept, dict) else {}
 
 
@@ -229,10 +247,10 @@ def finding(
     path: str,
     sentence: str,
     call: str | None = None,
+    facts: Mapping[str, str | int] | None = None,
     *,
     severity: Severity | None = None,
     hint: str | None = None,
-    **facts: str | int,
 ) -> Finding:
     """A finding with the rule's severity and certainty."""
     return Finding(
@@ -244,7 +262,7 @@ def finding(
         sentence=sentence,
         call_id=call,
         hint=hint,
-        facts=facts,
+        facts=dict(facts or {}),
     )
 
 
@@ -328,11 +346,16 @@ class Pairs:
             wanting.setdefault(call.id, []).append(call)
         strays = []
         for i, j, id in self._strays:
-            call = wanting[id].pop() if id and wanting.get(id) else None
-            strays.append(Stray(i, j, id, call, answered=id in self._answered))
+            belongs = wanting[id].pop() if id and wanting.get(id) else None
+            strays.append(Stray(i, j, id, belongs, answered=id in self._answered))
         missing = sorted(call for calls in wanting.values() for call in calls)
         left = [call for call in missing if open_from is None or call.i < open_from]
         ids: dict[int, dict[str, None]] = {}
         for call in (*left, *(stray.call for stray in strays if stray.call)):
             ids.setdefault(call.i, {})[call.id] = None
         return Unpaired(left, strays, self._repeated, {i: ", ".join(names) for i, names in ids.items()})
+
+
+def by_place(found: Finding) -> list[int]:
+    """Orders findings as the history does."""
+    return [int(number) for number in re.findall(r"\d+", found.path)]

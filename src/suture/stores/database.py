@@ -221,7 +221,7 @@ class Database:
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(_OPENING_PAUSE)
-            except apsw.CantOpenError:
+            except (apsw.CantOpenError, apsw.ReadOnlyError):
                 if self._is_frozen or not self._can_be_frozen():
                     raise
                 self._is_frozen = True

@@ -9,9 +9,7 @@ the request, key and digest that it names, and a call whose authority is in doub
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Literal, NamedTuple, TypeAlias, assert_never
-
-import msgspec
+from typing import NamedTuple, TypeAlias, assert_never
 
 from suture.entries import (
     ApprovalDecision,
@@ -25,18 +23,18 @@ from suture.entries import (
     Settlement,
     Steer,
     ToolStarted,
-    call_digest,
     call_key,
     plain,
-    position_of,
     read,
 )
 from suture.errors import Corrupt
-from suture.messages import Assistant, Message, Text, ToolCall, ToolResult, Usage, User
-from suture.pairing import Answers, Landing, Pairing, Repeats, Stray, Turn
-from suture.repair import IdBook, Why, stand_in, with_call_ids
+from suture.messages import Assistant, Message, ToolResult, Usage, User
+from suture.pairing import Answers, Landing, Pairing, Repeats, Stray
+from suture.repair import IdBook
+from suture.replay.calls import Attempt, Block, Call, Decision, Request, Single, TurnBlock, doubt_about, settled_result
+from suture.replay.view import RequestView, stand_in_for
 
-CallStatus: TypeAlias = Literal["pending", "started", "parked", "decided", "answered", "settled"]
+Inbox: TypeAlias = dict[str, tuple[int, User]]
 
 
 class LogFinding(NamedTuple):
@@ -45,122 +43,6 @@ class LogFinding(NamedTuple):
     seq: int
     code: str
     sentence: str
-
-
-class Request(NamedTuple):
-    """An approval request, and where it stands."""
-
-    seq: int
-    at: str
-    body: ApprovalRequest
-
-
-class Decision(NamedTuple):
-    """The decision that counts, and where it stands."""
-
-    seq: int
-    body: ApprovalDecision
-
-
-class Attempt(NamedTuple):
-    """The last start of a call's handler, and where it stands."""
-
-    seq: int
-    at: str
-    epoch: int
-    body: ToolStarted
-
-
-class Call:
-    """One call of the log, by key, and all that the log knows of it.
-
-    `refused` says why its authority is in doubt, `reason` why the run that should have run it stopped.
-    """
-
-    __slots__ = (
-        "attempt",
-        "call",
-        "decision",
-        "key",
-        "reason",
-        "refused",
-        "released",
-        "request",
-        "settlement",
-        "slot",
-        "turn",
-    )
-
-    def __init__(self, key: str, call: ToolCall, turn: TurnBlock, slot: int) -> None:
-        self.key = key
-        self.call = call
-        self.turn = turn
-        self.slot = slot
-        self.request: Request | None = None
-        self.decision: Decision | None = None
-        self.attempt: Attempt | None = None
-        self.settlement: Settlement | None = None
-        self.released = False
-        self.refused: str | None = None
-        self.reason: str | None = None
-
-    @property
-    def answered(self) -> bool:
-        """Whether a result is recorded."""
-        return self.turn.paired.answers[self.slot] is not None
-
-    @property
-    def status(self) -> CallStatus:
-        """Where the call stands: an answer outranks a start, a start a decision, a decision a request."""
-        if self.answered:
-            return "answered" if self.settlement is None else "settled"
-        if self.attempt is not None and not self.released:
-            return "started"
-        if self.decision is not None:
-            return "decided"
-        return "parked" if self.request is not None else "pending"
-
-    @property
-    def outcome_unknown(self) -> bool:
-        """Whether it started, never answered, and must not be repeated without a person."""
-        return self.status == "started" and self.attempt is not None and self.attempt.body.effect == "external"
-
-    @property
-    def prepared(self) -> ToolCall:
-        """The call that may run: as a reviewer edited it, as it was prepared for approval, or as the model made it."""
-        if self.decision is not None and self.decision.body.call is not None:
-            return self.decision.body.call
-        return self.request.body.call if self.request is not None else self.call
-
-
-class Single:
-    """A message of the conversation that asks for no calls."""
-
-    __slots__ = ("at", "message", "seq")
-
-    def __init__(self, seq: int, message: Message) -> None:
-        self.seq = seq
-        self.message = message
-        self.at = 0
-
-
-class TurnBlock:
-    """An assistant message with calls, and what answers them. `names` are its calls' wire ids, once in a session."""
-
-    __slots__ = ("at", "by_loop", "calls", "message", "names", "paired", "seq")
-
-    def __init__(self, seq: int, message: Assistant, paired: Turn, names: list[str], *, by_loop: bool) -> None:
-        self.seq = seq
-        self.message = message
-        self.paired = paired
-        self.names = names
-        self.by_loop = by_loop
-        self.calls = [Call(call_key(seq, slot), call, self, slot) for slot, call in enumerate(paired.calls)]
-        self.at = 0
-
-
-Block: TypeAlias = Single | TurnBlock
-Inbox: TypeAlias = dict[str, tuple[int, User]]
 
 
 class State:
@@ -186,7 +68,7 @@ class State:
         self._last_assistant: Block | None = None
         self._pairing = Pairing()
         self._book = IdBook()
-        self._view = _RequestView(self)
+        self._view = RequestView(self.blocks)
 
     # Folding ----------------------------------------------------------------------------------
 
@@ -278,7 +160,8 @@ class State:
     def _assistant(self, seq: int, message: Assistant, seen: int | None) -> None:
         if message.usage is not None:
             self.usage += message.usage
-        self.settled.clear()
+        if seen is not None:  # a run's own answer closes the marks of what was settled; a message from elsewhere does not
+            self.settled.clear()
         unseen = self._unseen(seen)
         if calls := message.calls:
             paired = self._pairing.add_turn(seq, calls, adopt=seen is None)
@@ -288,7 +171,9 @@ class State:
             self._last_assistant = block
             for call in block.calls:
                 self.calls[call.key] = call
-                if not call.answered:
+                if call.answered:
+                    self._find(seq, "RESULT_DISPLACED", f"the result of {call.key} came before its call")
+                else:
                     self.unanswered[call.key] = call
         else:
             self._last_assistant = Single(seq, message)
@@ -354,7 +239,7 @@ class State:
         if call.answered:
             self._find(entry.seq, "APPROVAL_INVALID", f"an approval is asked for {body.key}, which is answered")
             return
-        if doubt := _doubt(call, body):
+        if doubt := doubt_about(call, body):
             call.refused = doubt
             self._find(entry.seq, "APPROVAL_INVALID", f"{body.key} will not run: {doubt}")
         else:
@@ -414,25 +299,7 @@ class State:
                 if answer is not None:
                     yield answer.result, answer.position
                 elif not self.is_open(call):
-                    yield self.stand_in(call), None
-
-    def stand_in(self, call: Call) -> ToolResult:
-        """What a request says of a call without a result, by what the log knows of it."""
-        why, reason = self._unanswered_because(call)
-        return msgspec.structs.replace(stand_in(call.call, why, reason), id=f"stand-in:{call.key}")
-
-    def _unanswered_because(self, call: Call) -> tuple[Why, str | None]:
-        if call.refused is not None:
-            return "not_run", call.refused
-        match call.status:
-            case "parked":
-                return "not_run", "it waits for a person's approval"
-            case "decided":
-                return "not_run", "it was decided and has not been taken up yet"
-            case "started":
-                return "unknown", call.reason
-            case _:
-                return ("not_run", call.reason or "the run ended first") if call.turn.by_loop else ("unknown", None)
+                    yield stand_in_for(call), None
 
     def stopped_by(self) -> str | None:
         """Why the last run stopped, as words; None when nobody stopped it."""
@@ -498,69 +365,4 @@ class State:
         """The calls that a key or a wire id names."""
         if (call := self.calls.get(name)) is not None:
             return [call]
-        if position_of(name) is not None:
-            return []
         return [call for call in self.calls.values() if name in (call.call.id, call.turn.names[call.slot])]
-
-
-class _RequestView:
-    """The messages of a request, kept from one to the next; forgetting a block costs what stands behind it."""
-
-    def __init__(self, state: State) -> None:
-        self._state = state
-        self._messages: list[Message] = []
-        self._starts: list[int] = []
-
-    def forget(self, block: Block) -> None:
-        """Work the block out anew, and all behind it."""
-        if block.at < len(self._starts):
-            del self._messages[self._starts[block.at] :]
-            del self._starts[block.at :]
-
-    def messages(self) -> tuple[Message, ...]:
-        for block in self._state.blocks[len(self._starts) :]:
-            self._starts.append(len(self._messages))
-            if isinstance(block, TurnBlock):
-                self._messages.extend(self._turn(block))
-            elif block.message.parts:
-                self._messages.append(block.message)
-        return tuple(self._messages)
-
-    def _turn(self, block: TurnBlock) -> Iterator[Message]:
-        renamed = any(name != call.id for name, call in zip(block.names, block.paired.calls, strict=True))
-        yield with_call_ids(block.message, block.names) if renamed else block.message
-        for call in block.calls:
-            answer = block.paired.answers[call.slot]
-            result = answer.result if answer is not None else self._state.stand_in(call)
-            name = block.names[call.slot]
-            yield result if result.call_id == name else msgspec.structs.replace(result, call_id=name)
-
-
-def settled_result(call: Call, body: Settlement) -> ToolResult:
-    """The result that a settlement gives a call."""
-    return ToolResult(
-        parts=body.content or (Text(_settled_text(body)),),
-        id=f"settled:{call.key}",
-        call_id=call.call.id,
-        name=call.call.name,
-        error=body.outcome == "failed",
-        error_type="settled" if body.outcome == "failed" else None,
-    )
-
-
-def _settled_text(body: Settlement) -> str:
-    by = f", as {body.by} found out" if body.by else ""
-    return f"This call {'has completed' if body.outcome == 'completed' else 'has failed'}{by}. Its own result was lost."
-
-
-def _doubt(call: Call, body: ApprovalRequest) -> str | None:
-    """Why a request may not speak for its call; None when it may."""
-    if call.request is not None:
-        return "an approval was asked for twice"
-    if call_digest(body.call) != body.digest:
-        return "the approval request does not match its own digest"
-    if (body.call.id, body.call.name) != (call.call.id, call.call.name):
-        return "the approval request names another call"
-    if body.provenance is None and body.call.arguments != call.call.arguments:
-        return "the approval request holds other arguments than the call"
-    return None

@@ -1,0 +1,32 @@
+"""The command line: `suture`, one file per noun.
+
+Every command does one thing that `import suture` offers, takes `--json` (one JSON document on stdout and
+nothing else), and ends with 0 when all is fine, 1 when something was found or is wrong with the data, and
+2 when it could not do its work. Whatever is heavy is imported by the command that needs it.
+"""
+
+from __future__ import annotations
+
+import click
+
+from suture import __version__
+from suture.cli.console import Doors
+from suture.cli.deciding import approvals, approve, deny, interrupt, settle, steer
+from suture.cli.demo import demo
+from suture.cli.histories import check, heal
+from suture.cli.sessions import request, sessions, show
+
+__all__ = ["main"]
+
+
+@click.group(cls=Doors, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="suture")
+def main() -> None:
+    """Durable, self-healing sessions for LLM agents.
+
+    Exit status: 0 fine, 1 something was found or is wrong with the data, 2 the command could not do its work.
+    """
+
+
+for _command in (demo, heal, check, sessions, show, request, approvals, approve, deny, steer, interrupt, settle):
+    main.add_command(_command)

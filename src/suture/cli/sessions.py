@@ -1,0 +1,181 @@
+"""Sessions of a store: `sessions` lists them, `show` one as a conversation, `request` what may be sent of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from suture.cli.console import FINE, FOUND, Page, Piece, as_json, print_json
+from suture.cli.render import Transcript, call_text, transcript
+from suture.cli.stores import in_store, opened, session_at
+
+if TYPE_CHECKING:
+    from suture import Approval, Session, Store, UnknownOutcome
+    from suture.stores import SessionInfo, Status
+
+STATUSES = ("running", "idle", "awaiting_approval", "unknown_outcome", "inbox_waiting", "abandoned")
+COLOURS = {"running": "green", "idle": "dim", "abandoned": "red"}
+
+_PAGE = 500
+
+
+# Listing --------------------------------------------------------------------------------------
+
+
+@click.command()
+@in_store
+@click.option("--status", type=click.Choice(STATUSES), help="Only those of this status.")
+@as_json
+def sessions(url: str, status: Status | None, as_json: bool) -> int:
+    """List the sessions of a store."""
+    with opened(url) as store:
+        found = list(_all(store, status))
+    if as_json:
+        print_json({"sessions": [info_document(info) for info in found]})
+        return FINE
+    if not found:
+        Page(stderr=True).line(f"{url}: no sessions{f' of status {status}' if status else ''}.")
+        return FINE
+    Page().table(("session", "status", "head", "needs runner", "updated"), [_row(info) for info in found])
+    return FINE
+
+
+def _all(store: Store, status: Status | None) -> Iterator[SessionInfo]:
+    after: str | None = None
+    while page := store.sessions(status=status, after=after, limit=_PAGE):
+        yield from page
+        after = page[-1].id
+
+
+def _row(info: SessionInfo) -> tuple[Piece, ...]:
+    status = (info.status, COLOURS.get(info.status, "yellow"))
+    runner = ("yes", "yellow") if info.needs_runner else ("no", "dim")
+    return (info.id, "bold"), status, str(info.head), runner, (info.updated_at, "dim")
+
+
+def info_document(info: SessionInfo) -> dict[str, object]:
+    """What a store knows of a session, as JSON."""
+    return {
+        "id": info.id,
+        "status": info.status,
+        "needs_runner": info.needs_runner,
+        "head": info.head,
+        "marks": dict(info.marks),
+        "meta": dict(info.meta),
+        "created_at": info.created_at,
+        "updated_at": info.updated_at,
+        "damage": [{"position": position, "what": what} for position, what in info.damage],
+    }
+
+
+# Showing --------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("session")
+@in_store
+@as_json
+def show(session: str, url: str, as_json: bool) -> int:
+    """Show SESSION: its conversation, calls beside their results, and all that waits for somebody."""
+    with session_at(url, session) as handle:
+        view = _View(handle)
+    if as_json:
+        print_json(view.document())
+    else:
+        view.tell(Page())
+    return FOUND if view.info.damage else FINE
+
+
+class _View:
+    """All that `show` says of a session."""
+
+    def __init__(self, session: Session) -> None:
+        self.transcript: Transcript = transcript(session.replay())
+        self.approvals: list[Approval] = session.open_approvals()
+        self.inbox = [message.text for message in session.pending_inbox()]
+        self.unknown: list[UnknownOutcome] = session.unknown_outcomes()
+        self.findings = [{"seq": one.seq, "code": one.code, "sentence": one.sentence} for one in session.findings()]
+        self.info: SessionInfo = session.info()
+
+    def document(self) -> dict[str, object]:
+        return {
+            "session": info_document(self.info),
+            "messages": self.transcript.document(),
+            "approvals": [approval_document(self.info.id, one) for one in self.approvals],
+            "inbox": self.inbox,
+            "unknown_outcomes": [_unknown_document(one) for one in self.unknown],
+            "findings": self.findings,
+        }
+
+    def tell(self, page: Page) -> None:
+        info = self.info
+        status = (info.status, COLOURS.get(info.status, "yellow"))
+        runner = ", needs a runner" if info.needs_runner else ""
+        page.line((info.id, "bold"), "  ", status, (f"{runner}, {info.head} entries, updated {info.updated_at}", "dim"))
+        page.line()
+        self.transcript.tell(page, waiting={one.key: _waits(one) for one in self.approvals})
+        self._tell_waiting(page)
+
+    def _tell_waiting(self, page: Page) -> None:
+        sections: list[tuple[str, list[str]]] = [
+            ("Waits for approval", [f"{one.key}  {call_text(one.call)}: {_waits(one)}" for one in self.approvals]),
+            ("Outcome unknown", [f"{one.key}  {call_text(one.call)}, started {one.started_at}" for one in self.unknown]),
+            ("Inbox", self.inbox),
+            ("Findings", [f"entry {one['seq']}: {one['code']}: {one['sentence']}" for one in self.findings]),
+            ("Damage", [f"{position}: {what}" for position, what in self.info.damage]),
+        ]
+        for title, lines in sections:
+            if lines:
+                page.heading(title)
+            for line in lines:
+                page.line(line, indent=2)
+
+
+def _waits(approval: Approval) -> str:
+    if approval.decision is None:
+        return "waits for approval"
+    return f"{'approved' if approval.decision else 'denied'}, waits for a run to take it up"
+
+
+def approval_document(session: str, one: Approval) -> dict[str, object]:
+    """A call that waits for a decision, as JSON; `decision` is null until there is one."""
+    return {
+        "session": session,
+        "key": one.key,
+        "call": {"id": one.call.id, "name": one.call.name, "arguments": one.call.arguments},
+        "effect": one.effect,
+        "description": one.description,
+        "parameters": one.parameters,
+        "digest": one.digest,
+        "provenance": one.provenance,
+        "requested_at": one.requested_at,
+        "expires": one.expires,
+        "decision": one.decision,
+    }
+
+
+def _unknown_document(one: UnknownOutcome) -> dict[str, object]:
+    return {
+        "key": one.key,
+        "call": {"id": one.call.id, "name": one.call.name, "arguments": one.call.arguments},
+        "started_at": one.started_at,
+        "attempt": one.attempt,
+        "idempotency_key": one.idempotency_key,
+    }
+
+
+# Requests -------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("session")
+@click.option("--format", "format", required=True, metavar="F", help="openai-chat or anthropic.")
+@in_store
+@as_json
+def request(session: str, format: str, url: str, as_json: bool) -> int:  # noqa: ARG001  it prints JSON either way
+    """Print what may be sent of SESSION now, as that provider takes it."""
+    with session_at(url, session) as handle:
+        print_json(handle.request(format))
+    return FINE

@@ -1,0 +1,246 @@
+"""The check of a request against what OpenAI's Chat Completions demand.
+
+It reads the raw JSON once, in order, and makes nothing while nothing is wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import msgspec
+
+from suture.canonical import is_encodable
+from suture.formats.base import (
+    Finding,
+    Json,
+    Limits,
+    Pairs,
+    Stray,
+    by_place,
+    finding,
+    kind_of,
+    not_an_object,
+    not_content,
+    text_id,
+)
+from suture.formats.openai_rules import RULE_OF, RULES
+
+_PARTS = frozenset(("text", "image_url", "input_audio", "file", "refusal"))
+_SPEAKS = ("refusal", "audio", "function_call")
+_decode = msgspec.json.Decoder().decode
+
+
+def check(request: Json, limits: Limits, *, open_tail: bool = False) -> list[Finding]:
+    """Every rule that the request breaks, by place. `open_tail`: calls of the last turn may be unanswered."""
+    return _Check(request["messages"], limits).run(open_tail=open_tail)
+
+
+def is_object_text(text: str) -> bool:
+    """Whether the text is JSON of an object, and can be sent again."""
+    try:
+        return isinstance(_decode(text), dict)
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
+        return _is_odd_object(text)
+
+
+def _is_odd_object(text: str) -> bool:
+    """What the fast decoder refuses and JSON allows: huge numbers, but no halves of surrogate pairs."""
+    try:
+        value = json.loads(text, parse_constant=lambda _: [][0])
+        return isinstance(value, dict) and is_encodable(json.dumps(value, ensure_ascii=False))
+    except (ValueError, RecursionError, IndexError):
+        return False
+
+
+class _Check:
+    """One reading of a request."""
+
+    def __init__(self, messages: list[Json], limits: Limits) -> None:
+        self.messages = messages
+        self.limits = limits
+        self.longest = limits.id_length or 1 << 30
+        self.id_fits = re.compile(limits.id_pattern).search
+        self.name_fits = re.compile(limits.name_pattern).search
+        self.found: list[Finding] = []
+        self.pairs = Pairs(unique_in_history=limits.ids_unique_in == "history")
+
+    def run(self, *, open_tail: bool) -> list[Finding]:
+        if not self.messages:
+            nothing = finding(
+                RULES["OAI-EMPTY-MSG"], "MESSAGE_EMPTY", "messages", "There is nothing to send.", severity="DEG"
+            )
+            return [nothing]
+        for index, message in enumerate(self.messages):
+            role = message["role"]
+            content = message.get("content")
+            if role == "tool":
+                self._result(index, message)
+            else:
+                if self.pairs.open:
+                    self.pairs.close()
+                if role == "assistant":
+                    self._assistant(index, message, content)
+                elif role not in ("user", "system"):
+                    self._other(index, role)
+            if not isinstance(content, str):
+                self._content(index, message, role, content)
+        self._pairing(open_tail=open_tail)
+        return self.found
+
+    def add(self, code: str, path: str, sentence: str, call: str | None = None, **facts: str | int) -> None:
+        self.found.append(finding(RULES[RULE_OF[code]], code, path, sentence, call, facts))
+
+    # Messages
+
+    def _assistant(self, index: int, message: Json, content: object) -> None:
+        calls = message.get("tool_calls")
+        if calls:
+            if not isinstance(calls, list):
+                raise not_content(calls, f"messages[{index}].tool_calls")
+            for at, call in enumerate(calls):
+                self._call(index, at, call)
+            return
+        if calls is not None and not isinstance(calls, list):
+            raise not_content(calls, f"messages[{index}].tool_calls")
+        if calls is not None:
+            sentence = "The list of calls is empty; without calls there is no 'tool_calls'."
+            self.add("FIELD_UNKNOWN", f"messages[{index}].tool_calls", sentence, i=index)
+        if not content and not any(message.get(key) for key in _SPEAKS):
+            self.add(
+                "MESSAGE_EMPTY", f"messages[{index}]", "The assistant message says nothing and calls nothing.", i=index
+            )
+
+    def _result(self, index: int, message: Json) -> None:
+        id = message.get("tool_call_id")
+        self.pairs.add_result(index, 0, text_id(id))
+
+    def _other(self, index: int, role: str) -> None:
+        path = f"messages[{index}]"
+        if role == "developer":
+            if not self.limits.developer:
+                sentence = "The role 'developer' is OpenAI's own; here it is 'system'."
+                self.add("SYSTEM_MISPLACED", path, sentence, i=index)
+        elif role == "function":
+            rule = RULES["OAI-LEGACY-FUNCTION"]
+            sentence = "The role 'function' is refused by most copies of the API; the message is sent as it is."
+            self.found.append(finding(rule, "ROLE_UNKNOWN", path, sentence, facts={"i": index}))
+        else:
+            sentence = f"The role {role!r} is none that OpenAI is known to take; the message is sent as it is."
+            self.add("ROLE_UNKNOWN", path, sentence, i=index, role=role)
+
+    def _content(self, index: int, message: Json, role: str, content: object) -> None:
+        """Content that is no text."""
+        path = f"messages[{index}].content"
+        if isinstance(content, list):
+            self._parts(index, role, content)
+            if not content and not (role == "assistant" and not message.get("tool_calls")):
+                self.add("TEXT_EMPTY", path, "The list of parts is empty.", i=index)
+        elif content is not None:
+            raise not_content(content, path)
+        elif role in ("user", "system", "tool", "developer"):
+            self.add("CONTENT_NULL", path, "The content is null.", text_id(message.get("tool_call_id")) or None, i=index)
+
+    def _parts(self, index: int, role: str, content: list[Any]) -> None:
+        for at, part in enumerate(content):
+            path = f"messages[{index}].content[{at}]"
+            if not isinstance(part, dict):
+                raise not_an_object(part, path)
+            kind = part.get("type")
+            if kind == "image_url" and role not in ("user", "function"):
+                sentence = f"A picture stands in a message of the role {role!r}."
+                self.add("IMAGE_ROLE", path, sentence, i=index, role=role)
+            elif kind not in _PARTS:
+                sentence = f"The part is of the unknown type {kind!r}; it is sent as it is."
+                self.found.append(finding(RULES["OAI-PART"], "BLOCK_UNKNOWN", path, sentence, severity="DEG"))
+
+    # Calls
+
+    def _call(self, index: int, at: int, call: object) -> None:
+        if not isinstance(call, dict):
+            raise not_an_object(call, f"messages[{index}].tool_calls[{at}]")
+        id = call.get("id")
+        self.pairs.add_call(index, at, text_id(id))
+        if not isinstance(id, str) or not id or len(id) > self.longest or not self.id_fits(id):
+            self._id(index, at, id)
+        if call.get("type") == "custom":
+            return
+        function = call.get("function")
+        if not isinstance(function, dict):
+            raise not_an_object(function, f"messages[{index}].tool_calls[{at}].function")
+        name, arguments = function.get("name"), function.get("arguments")
+        if not isinstance(name, str) or not self.name_fits(name):
+            self._name(index, at, id, name)
+        if not isinstance(arguments, str) or not is_object_text(arguments):
+            self._arguments(index, at, id, arguments)
+
+    def _id(self, index: int, at: int, id: object) -> None:
+        path = f"messages[{index}].tool_calls[{at}].id"
+        if not isinstance(id, str) or not id:
+            self.add("ID_MISSING", path, "The call has no id.", i=index, j=at)
+        elif len(id) > self.longest:
+            sentence = f"The id has {len(id)} characters; {self.longest} are allowed."
+            self.add("ID_LENGTH", path, sentence, id, i=index, j=at, n=len(id), most=self.longest)
+        else:
+            sentence = f"The id {id!r} does not fit {self.limits.id_pattern}."
+            self.add("ID_CHARS", path, sentence, id, i=index, j=at, n=len(id), most=self.longest)
+
+    def _name(self, index: int, at: int, id: object, name: object) -> None:
+        sentence = f"The call's name {name!r} is no name of a tool: up to 64 letters, digits, _ and -."
+        self.add("NAME_PATTERN", f"messages[{index}].tool_calls[{at}].function.name", sentence, text_id(id), i=index, j=at)
+
+    def _arguments(self, index: int, at: int, id: object, arguments: object) -> None:
+        path = f"messages[{index}].tool_calls[{at}].function.arguments"
+        if not isinstance(arguments, str):
+            sentence = f"The arguments are {kind_of(arguments)}, not the JSON text of an object."
+            self.add("ARGS_TYPE", path, sentence, text_id(id), i=index, j=at)
+            return
+        try:
+            value = json.loads(arguments)
+        except (ValueError, RecursionError):
+            sentence = "The arguments are no JSON; they were probably cut off."
+            self.add("ARGS_UNPARSABLE", path, sentence, text_id(id), i=index, j=at, n=len(arguments))
+            return
+        if isinstance(value, dict):
+            sentence = "The arguments hold half a surrogate pair, or a number that is none."
+            self.add("SURROGATE_LONE", path, sentence, text_id(id), i=index, j=at)
+        else:
+            sentence = f"The arguments are {kind_of(value)}, not an object."
+            self.add("ARGS_NOT_OBJECT", path, sentence, text_id(id), i=index, j=at)
+
+    # The whole
+
+    def _pairing(self, *, open_tail: bool) -> None:
+        broken = self.pairs.finish(self._open_from() if open_tail else None)
+        for first, call in broken.repeated:
+            path = f"messages[{call.i}].tool_calls[{call.j}].id"
+            code = "ID_DUPLICATE" if first == call.i else "ID_REUSED"
+            sentence = f"The id {call.id!r} was used before, in messages[{first}]."
+            self.add(code, path, sentence, call.id, i=call.i, j=call.j, id=call.id)
+        for call in broken.unanswered:
+            path = f"messages[{call.i}].tool_calls[{call.j}]"
+            sentence = f"The call {call.id!r} has no tool message directly behind its turn."
+            self.add("CALL_UNANSWERED", path, sentence, call.id, i=call.i, ids=broken.ids[call.i])
+        for stray in broken.strays:
+            self._stray(stray, broken.ids)
+        self.found.sort(key=by_place)
+
+    def _open_from(self) -> int | None:
+        """The last turn, when only results follow it."""
+        index = len(self.messages) - 1
+        while index >= 0 and self.messages[index]["role"] == "tool":
+            index -= 1
+        return index if index >= 0 and self.messages[index]["role"] == "assistant" else None
+
+    def _stray(self, stray: Stray, ids: dict[int, str]) -> None:
+        path = f"messages[{stray.i}]"
+        if stray.call is not None:
+            i = stray.call.i
+            sentence = f"The result of the call {stray.id!r} does not stand directly behind messages[{i}]."
+            self.add("RESULT_DISPLACED", path, sentence, stray.id, i=i, ids=ids[i])
+        elif stray.answered:
+            self.add("RESULT_DUPLICATE", path, f"The call {stray.id!r} has a result already.", stray.id, i=stray.i)
+        else:
+            sentence = f"No call in the turn before asked for the result {stray.id!r}."
+            self.add("RESULT_ORPHAN", path, sentence, stray.id, i=stray.i)

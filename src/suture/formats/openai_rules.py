@@ -1,0 +1,188 @@
+"""What OpenAI's Chat Completions demand: each rule with the words of the refusal and where they were seen."""
+
+from __future__ import annotations
+
+from suture.formats.base import Rule, by_id
+
+_UNANSWERED = (
+    "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
+    "The following tool_call_ids did not have response messages: {ids}"
+)
+_ORPHAN = (
+    "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'. "
+    "(messages.[{i}].role)"
+)
+
+RULES = by_id(
+    Rule(
+        id="OAI-CALL-UNANSWERED",
+        statement="Each call is answered by a tool message before any other role speaks.",
+        error=_UNANSWERED,
+        evidence="agno-agi/agno#3105, QwenLM/qwen-code#606, BerriAI/litellm#10083",
+    ),
+    Rule(
+        id="OAI-INTERLEAVED",
+        statement="Nothing stands between a call and the last result of its turn.",
+        error=_UNANSWERED,
+        certainty="I",
+        evidence="evalstate/fast-agent#314, diegosouzapw/OmniRoute#2893",
+    ),
+    Rule(
+        id="OAI-ORPHAN-TOOL",
+        statement="A tool message answers a call of the assistant message before it.",
+        error=_ORPHAN,
+        evidence="miurla/morphic#136, FoundationAgents/OpenManus#23, smarter-sh/smarter#264",
+    ),
+    Rule(
+        id="OAI-DUP-RESULT",
+        statement="A call has one result.",
+        error=_ORPHAN,
+        certainty="R",
+        evidence="Joouis/agent-maestro#251, BerriAI/litellm prompt_templates/factory.py",
+    ),
+    Rule(
+        id="OAI-DUP-CALL-ID",
+        statement="Ids are unique within an assistant message.",
+        error="The messages parameter is illegal. Please check the documentation.",
+        certainty="R",
+        evidence="MetaGLM/zhipuai-sdk-python-v4#14, NVIDIA-NeMo/Switchyard#502",
+    ),
+    Rule(
+        id="OAI-CALL-ID-LEN",
+        statement="Ids of calls have at most 40 characters.",
+        error=(
+            "Invalid 'messages[{i}].tool_calls[{j}].id': string too long. Expected a string with maximum length {most}, "
+            "but got a string with length {n} instead."
+        ),
+        evidence="vercel/ai#5171, microsoft/autogen#6377, openclaw/openclaw#875",
+    ),
+    Rule(
+        id="OAI-CALL-ID",
+        statement="A call has an id, and its result names it.",
+        error="Invalid 'messages[{i}].tool_calls[{j}].id': empty string. Expected a string with minimum length 1.",
+        certainty="R",
+        evidence="EvoScientist/EvoScientist#399, can1357/oh-my-pi#4108",
+    ),
+    Rule(
+        id="OAI-CONTENT-NULL",
+        statement="Content is a text or parts; null only beside calls.",
+        error="Invalid value for 'content': expected a string, got null. (messages.[{i}].content)",
+        evidence="docker/docker-agent#63, run-llama/llama_index#17555, songquanpeng/one-api#784",
+    ),
+    Rule(
+        id="OAI-CONTENT-EMPTY",
+        statement="A list of parts is not empty.",
+        error="Invalid 'messages[{i}].content': empty array. Expected an array with minimum length 1.",
+        certainty="I",
+    ),
+    Rule(
+        id="OAI-EMPTY-MSG",
+        statement="An assistant message says something or calls something.",
+        error="Invalid value for 'content': expected a string, got null. (messages.[{i}].content)",
+        certainty="R",
+        evidence="anomalyco/opencode#2557, songquanpeng/one-api#1153, and every strict copy",
+    ),
+    Rule(
+        id="OAI-EMPTY-CALLS",
+        statement="A list of calls is not empty; without calls there is no list.",
+        error="Invalid 'messages[{i}].tool_calls': empty array. Expected an array with minimum length 1.",
+        certainty="M",
+    ),
+    Rule(
+        id="OAI-ARGS-STRING",
+        statement="Arguments are JSON text of an object.",
+        error="Invalid type for 'messages[{i}].tool_calls[{j}].function.arguments': expected a JSON object as a string.",
+        evidence="earendil-works/pi#5468, vllm-project/vllm#48922",
+    ),
+    Rule(
+        id="VLLM-ARGS-JSON",
+        statement="Arguments in the history parse.",
+        error="Unterminated string starting at: line 1 column {n} (char {n})",
+        evidence="vllm-project/vllm#47761, #43995, #48922, huggingface/physics-intern#6",
+    ),
+    Rule(
+        id="OAI-NAME-PATTERN",
+        statement="Names of tools are up to 64 letters, digits, _ and -.",
+        error=(
+            "Invalid 'messages[{i}].tool_calls[{j}].function.name': string does not match pattern. Expected a string "
+            "that matches the pattern '^[a-zA-Z0-9_-]+$'."
+        ),
+        evidence="mcp-use/mcp-use#90, vercel/ai#1972, langchain-ai/langchain#7191",
+    ),
+    Rule(
+        id="OAI-IMG-ROLE",
+        statement="Pictures stand in the user's messages alone.",
+        error=(
+            "Invalid 'messages[{i}]'. Image URLs are only allowed for messages with role 'user', but this message with "
+            "role '{role}' contains an image URL."
+        ),
+        evidence="OpenHands/OpenHands#7700, openai/openai-node#1030",
+    ),
+    Rule(
+        id="OAI-DEV-ROLE",
+        statement="Only OpenAI and Azure know the role 'developer'.",
+        error="messages[{i}].role: unknown variant 'developer', expected one of 'system', 'user', 'assistant', 'tool'",
+        evidence="earendil-works/pi#1048, eclipse-theia/theia#15144",
+    ),
+    Rule(
+        id="OAI-LEGACY-FUNCTION",
+        statement="The role 'function' is refused by most copies; OpenAI still takes it.",
+        error="messages[{i}].role: unknown variant 'function'",
+        severity="DEG",
+        certainty="R",
+        evidence="crazyyanchao/llmcompiler#1",
+    ),
+    Rule(
+        id="OAI-ROLE",
+        statement="Roles are system, developer, user, assistant and tool.",
+        error="Invalid value: '{role}'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', ...",
+        severity="DEG",
+        certainty="M",
+    ),
+    Rule(
+        id="OAI-REASONING",
+        statement="Chat Completions take no reasoning back.",
+        error="'messages.{i}' : property 'reasoning' is unsupported",
+        certainty="R",
+        evidence="karthink/gptel#774, julep-ai/julep#885",
+    ),
+    Rule(
+        id="OAI-PART",
+        statement="A part of the conversation that has no form in Chat Completions is not sent.",
+        certainty="D",
+    ),
+    Rule(
+        id="OAI-SURROGATE",
+        statement="Texts hold no halves of surrogate pairs.",
+        error="Your request contained invalid JSON: no low surrogate in string",
+        evidence="anthropics/claude-code#3277, Aider-AI/aider#3693, agent0ai/agent-zero#1773",
+    ),
+)
+
+RULE_OF = {
+    "CALL_UNANSWERED": "OAI-CALL-UNANSWERED",
+    "RESULT_ORPHAN": "OAI-ORPHAN-TOOL",
+    "RESULT_DUPLICATE": "OAI-DUP-RESULT",
+    "RESULT_DISPLACED": "OAI-INTERLEAVED",
+    "RESULT_ORDER": "OAI-INTERLEAVED",
+    "ID_DUPLICATE": "OAI-DUP-CALL-ID",
+    "ID_REUSED": "OAI-DUP-CALL-ID",
+    "ID_MISSING": "OAI-CALL-ID",
+    "ID_LENGTH": "OAI-CALL-ID-LEN",
+    "ID_CHARS": "OAI-CALL-ID-LEN",
+    "CONTENT_NULL": "OAI-CONTENT-NULL",
+    "TEXT_EMPTY": "OAI-CONTENT-EMPTY",
+    "MESSAGE_EMPTY": "OAI-EMPTY-MSG",
+    "FIELD_UNKNOWN": "OAI-EMPTY-CALLS",
+    "ARGS_TYPE": "OAI-ARGS-STRING",
+    "ARGS_NOT_OBJECT": "OAI-ARGS-STRING",
+    "ARGS_UNPARSABLE": "VLLM-ARGS-JSON",
+    "NAME_PATTERN": "OAI-NAME-PATTERN",
+    "IMAGE_ROLE": "OAI-IMG-ROLE",
+    "ROLE_UNKNOWN": "OAI-ROLE",
+    "SYSTEM_MISPLACED": "OAI-DEV-ROLE",
+    "THINKING_FOREIGN": "OAI-REASONING",
+    "THINKING_UNSIGNED": "OAI-REASONING",
+    "BLOCK_UNKNOWN": "OAI-PART",
+    "SURROGATE_LONE": "OAI-SURROGATE",
+}

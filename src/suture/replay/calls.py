@@ -1,0 +1,159 @@
+"""The calls of a log, by key, and the blocks of a conversation that they stand in."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, TypeAlias
+
+from suture.entries import ApprovalDecision, ApprovalRequest, Settlement, ToolStarted, call_digest, call_key
+from suture.messages import Assistant, Message, Text, ToolCall, ToolResult
+from suture.pairing import Turn
+
+CallStatus: TypeAlias = Literal["pending", "started", "parked", "decided", "answered", "settled"]
+
+
+class Request(NamedTuple):
+    """An approval request, and where it stands."""
+
+    seq: int
+    at: str
+    body: ApprovalRequest
+
+
+class Decision(NamedTuple):
+    """The decision that counts, and where it stands."""
+
+    seq: int
+    body: ApprovalDecision
+
+
+class Attempt(NamedTuple):
+    """The last start of a call's handler, and where it stands."""
+
+    seq: int
+    at: str
+    epoch: int
+    body: ToolStarted
+
+
+class Call:
+    """One call of the log, by key, and all that the log knows of it.
+
+    `refused` says why its authority is in doubt, `reason` why the run that should have run it stopped.
+    """
+
+    __slots__ = (
+        "attempt",
+        "call",
+        "decision",
+        "key",
+        "reason",
+        "refused",
+        "released",
+        "request",
+        "settlement",
+        "slot",
+        "turn",
+    )
+
+    def __init__(self, key: str, call: ToolCall, turn: TurnBlock, slot: int) -> None:
+        self.key = key
+        self.call = call
+        self.turn = turn
+        self.slot = slot
+        self.request: Request | None = None
+        self.decision: Decision | None = None
+        self.attempt: Attempt | None = None
+        self.settlement: Settlement | None = None
+        self.released = False
+        self.refused: str | None = None
+        self.reason: str | None = None
+
+    @property
+    def answered(self) -> bool:
+        """Whether a result is recorded."""
+        return self.turn.paired.answers[self.slot] is not None
+
+    @property
+    def status(self) -> CallStatus:
+        """Where the call stands: an answer outranks a start, a start a decision, a decision a request."""
+        if self.answered:
+            return "answered" if self.settlement is None else "settled"
+        if self.attempt is not None and not self.released:
+            return "started"
+        if self.decision is not None:
+            return "decided"
+        return "parked" if self.request is not None else "pending"
+
+    @property
+    def outcome_unknown(self) -> bool:
+        """Whether it started, never answered, and must not be repeated without a person."""
+        return self.status == "started" and self.attempt is not None and self.attempt.body.effect == "external"
+
+    @property
+    def prepared(self) -> ToolCall:
+        """The call that may run: as a reviewer edited it, as it was prepared for approval, or as the model made it."""
+        if self.decision is not None and self.decision.body.call is not None:
+            return self.decision.body.call
+        return self.request.body.call if self.request is not None else self.call
+
+
+class Single:
+    """A message of the conversation that asks for no calls."""
+
+    __slots__ = ("at", "message", "seq")
+
+    def __init__(self, seq: int, message: Message) -> None:
+        self.seq = seq
+        self.message = message
+        self.at = 0
+
+
+class TurnBlock:
+    """An assistant message with calls, and what answers them. `names` are its calls' wire ids, once in a session."""
+
+    __slots__ = ("at", "by_loop", "calls", "message", "names", "paired", "seq")
+
+    def __init__(self, seq: int, message: Assistant, paired: Turn, names: list[str], *, by_loop: bool) -> None:
+        self.seq = seq
+        self.message = message
+        self.paired = paired
+        self.names = names
+        self.by_loop = by_loop
+        self.calls = [Call(call_key(seq, slot), call, self, slot) for slot, call in enumerate(paired.calls)]
+        self.at = 0
+
+
+Block: TypeAlias = Single | TurnBlock
+
+
+# Rules ----------------------------------------------------------------------------------------
+
+
+def settled_result(call: Call, body: Settlement) -> ToolResult:
+    """The result that a settlement gives a call."""
+    return ToolResult(
+        parts=body.content or (Text(_settled_text(body)),),
+        id=f"settled:{call.key}",
+        call_id=call.call.id,
+        name=call.call.name,
+        error=body.outcome == "failed",
+        error_type="settled" if body.outcome == "failed" else None,
+    )
+
+
+def _settled_text(body: Settlement) -> str:
+    by = f", as {body.by} found out" if body.by else ""
+    return f"This call {'has completed' if body.outcome == 'completed' else 'has failed'}{by}. Its own result was lost."
+
+
+def doubt_about(call: Call, body: ApprovalRequest) -> str | None:
+    """Why a request may not speak for its call; None when it may."""
+    if call.request is not None:
+        return "an approval was asked for twice"
+    if call_digest(body.call) != body.digest:
+        return "the approval request does not match its own digest"
+    if (body.call.id, body.call.name) != (call.call.id, call.call.name):
+        return "the approval request names another call"
+    if body.provenance is None and body.call.arguments != call.call.arguments:
+        return "the approval request holds other arguments than the call"
+    return None

@@ -1,0 +1,65 @@
+"""What may be sent of a conversation, kept from one request to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from suture.messages import Message, ToolResult
+from suture.repair import Why, stand_in, with_call_ids
+from suture.replay.calls import Block, Call, TurnBlock
+
+
+class RequestView:
+    """The messages of a request, kept from one to the next; forgetting a block costs what stands behind it."""
+
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        self._blocks = blocks
+        self._messages: list[Message] = []
+        self._starts: list[int] = []
+
+    def forget(self, block: Block) -> None:
+        """Work the block out anew, and all behind it."""
+        if block.at < len(self._starts):
+            del self._messages[self._starts[block.at] :]
+            del self._starts[block.at :]
+
+    def messages(self) -> tuple[Message, ...]:
+        """Each turn followed by one result per call, in call order, under ids that are given once; nothing empty."""
+        for block in self._blocks[len(self._starts) :]:
+            self._starts.append(len(self._messages))
+            if isinstance(block, TurnBlock):
+                self._messages.extend(self._turn(block))
+            elif block.message.parts:
+                self._messages.append(block.message)
+        return tuple(self._messages)
+
+    def _turn(self, block: TurnBlock) -> Iterator[Message]:
+        renamed = any(name != call.id for name, call in zip(block.names, block.paired.calls, strict=True))
+        yield with_call_ids(block.message, block.names) if renamed else block.message
+        for call in block.calls:
+            answer = block.paired.answers[call.slot]
+            result = answer.result if answer is not None else stand_in_for(call)
+            name = block.names[call.slot]
+            yield result if result.call_id == name else msgspec.structs.replace(result, call_id=name)
+
+
+def stand_in_for(call: Call) -> ToolResult:
+    """What a request says of a call without a result, by what the log knows of it."""
+    why, reason = _unanswered_because(call)
+    return msgspec.structs.replace(stand_in(call.call, why, reason), id=f"stand-in:{call.key}")
+
+
+def _unanswered_because(call: Call) -> tuple[Why, str | None]:
+    if call.refused is not None:
+        return "not_run", call.refused
+    match call.status:
+        case "parked":
+            return "not_run", "it waits for a person's approval"
+        case "decided":
+            return "not_run", "it was decided and has not been taken up yet"
+        case "started":
+            return "unknown", call.reason
+        case _:
+            return ("not_run", call.reason or "the run ended first") if call.turn.by_loop else ("unknown", None)

@@ -1,0 +1,112 @@
+"""Logs for tests, written entry by entry with plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from suture.entries import (
+    ApprovalDecision,
+    ApprovalRequest,
+    Body,
+    Effect,
+    Entry,
+    Interrupt,
+    MessageBody,
+    RunFinished,
+    RunStarted,
+    Settled,
+    Settlement,
+    Steer,
+    ToolStarted,
+    call_digest,
+    draft,
+)
+from suture.messages import Assistant, Message, Text, ToolCall, ToolResult, User
+from suture.replay import State
+
+AT = "2026-01-01T00:00:00.000Z"
+
+
+def call(id: str, name: str = "act", **arguments: object) -> ToolCall:
+    return ToolCall(id, name, dict(arguments))
+
+
+class Log:
+    """A log that grows by one entry a method; each returns the entry's seq."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+
+    def put(self, body: Body, epoch: int = 0) -> int:
+        seq = len(self.entries) + 1
+        made = draft(f"e{seq}", AT, body)
+        self.entries.append(Entry(seq, made.id, made.kind, made.at, made.body, epoch))
+        return seq
+
+    def raw(self, kind: str, body: bytes) -> int:
+        seq = len(self.entries) + 1
+        self.entries.append(Entry(seq, f"e{seq}", kind, AT, body))
+        return seq
+
+    def message(self, message: Message, seen: int | None = None, key: str | None = None) -> int:
+        return self.put(MessageBody(message, seen=seen, key=key))
+
+    def user(self, text: str = "go") -> int:
+        return self.message(User.of(text))
+
+    def answer(self, text: str = "", *calls: ToolCall, seen: int | None = None) -> int:
+        """An answer that a run wrote, of a request that held all up to `seen`: everything, unless it is said."""
+        at = len(self.entries) if seen is None else seen
+        return self.message(Assistant((*((Text(text),) if text else ()), *calls)), seen=at)
+
+    def foreign(self, *calls: ToolCall) -> int:
+        """An assistant message that no run wrote."""
+        return self.message(Assistant(calls))
+
+    def result(self, id: str, text: str = "ok", key: str | None = None) -> int:
+        return self.message(ToolResult.of(id, text), key=key)
+
+    def started(self, key: str, effect: Effect = "external", attempt: int = 1) -> int:
+        return self.put(ToolStarted(key, effect, attempt, f"once-{key}"), epoch=1)
+
+    def asked(self, key: str, made: ToolCall) -> int:
+        return self.put(ApprovalRequest(key, made, call_digest(made), "external"))
+
+    def decided(self, request: int, key: str, made: ToolCall, approved: bool, note: str | None = None) -> int:
+        return self.put(ApprovalDecision(request, key, call_digest(made), approved, note))
+
+    def settled(self, key: str, outcome: Settled, text: str = "") -> int:
+        return self.put(Settlement(key, outcome, (Text(text),) if text else (), "ann"))
+
+    def steer(self, text: str = "quick") -> int:
+        id = f"s{len(self.entries) + 1}"
+        return self.put(Steer(id, User.of(text, id=id)))
+
+    def interrupt(self, reason: str | None = None, by: str | None = "ann") -> int:
+        return self.put(Interrupt(reason, by))
+
+    def begun(self) -> int:
+        return self.put(RunStarted("r1"))
+
+    def ended(self, status: str = "completed") -> int:
+        return self.put(RunFinished("r1", status))
+
+    @property
+    def state(self) -> State:
+        state = State()
+        state.fold(self.entries)
+        return state
+
+
+def shape(messages: Sequence[Message]) -> list[str]:
+    """A conversation in short: `u:go`, `a:text[c1,c2]`, `t(c1):ok`; stand-ins as `t(c1)!not_run`."""
+    return [_short(message) for message in messages]
+
+
+def _short(message: Message) -> str:
+    if isinstance(message, ToolResult):
+        return f"t({message.call_id})!{message.synthetic}" if message.synthetic else f"t({message.call_id}):{message.text}"
+    if isinstance(message, Assistant):
+        calls = ",".join(one.id for one in message.calls)
+        return f"a:{message.text}[{calls}]" if calls else f"a:{message.text}"
+    return f"{'u' if isinstance(message, User) else 's'}:{message.text}"

@@ -1,0 +1,68 @@
+"""What the open marks say of a session, as tables."""
+
+from __future__ import annotations
+
+import pytest
+
+from suture.stores.base import SessionInfo, Status, boundary_of, needs_runner, status_of
+
+NEEDS_RUNNER = [
+    ("", False),
+    ("boundary:7", False),
+    ("run:a", True),
+    ("decided:1:0", True),
+    ("settled:1:0", True),
+    ("inbox:m", True),
+    ("approval:1:0", False),
+    ("started:1:0", False),
+    ("approval:1:0 started:1:1", False),
+    ("inbox:m approval:1:0", False),
+    ("inbox:m started:1:0", False),
+    ("inbox:m boundary:7", True),
+    ("decided:1:0 approval:1:1", True),
+    ("settled:1:0 started:1:1", True),
+    ("run:a approval:1:0", True),
+    ("inbox:m approval:1:0 decided:1:1", True),
+    ("runner:a", False),
+    ("note:run:a", False),
+]
+
+STATUS: list[tuple[str, Status]] = [
+    ("", "idle"),
+    ("boundary:7", "idle"),
+    ("note:x", "idle"),
+    ("run:a", "abandoned"),
+    ("run:a approval:1:0 started:1:1 inbox:m", "abandoned"),
+    ("approval:1:0", "awaiting_approval"),
+    ("approval:1:0 started:1:1 inbox:m decided:1:2", "awaiting_approval"),
+    ("started:1:0", "unknown_outcome"),
+    ("started:1:0 inbox:m settled:1:1", "unknown_outcome"),
+    ("inbox:m", "inbox_waiting"),
+    ("decided:1:0", "inbox_waiting"),
+    ("settled:1:0", "inbox_waiting"),
+]
+
+
+def marks_of(text: str) -> dict[str, int]:
+    return {mark: seq for seq, mark in enumerate(text.split(), 1)}
+
+
+@pytest.mark.parametrize(("marks", "expected"), NEEDS_RUNNER)
+def test_needs_runner(marks: str, expected: bool) -> None:
+    """A run that was cut off, a decision, a settlement, or an inbox that nothing holds up."""
+    assert needs_runner(marks_of(marks)) is expected
+    assert SessionInfo("s", marks=marks_of(marks)).needs_runner is expected
+
+
+@pytest.mark.parametrize(("marks", "expected"), STATUS)
+def test_status(marks: str, expected: Status) -> None:
+    """What the session does or waits for; a live runner comes before all."""
+    assert status_of(marks_of(marks), running=False) == expected
+    assert status_of(marks_of(marks), running=True) == "running"
+    assert SessionInfo("s", marks=marks_of(marks)).status == expected
+
+
+@pytest.mark.parametrize(("marks", "expected"), [("", 0), ("run:9", 0), ("boundary:7", 7), ("boundary:7 boundary:30", 30)])
+def test_boundary(marks: str, expected: int) -> None:
+    """The first kept seq of the last compaction."""
+    assert boundary_of(marks_of(marks)) == expected

@@ -14,6 +14,8 @@ PAIRS = [(suture.Session, suture.AsyncSession), (suture.Agent, suture.AsyncAgent
 # Names that only one skin has, each for its reason.
 ONE_SIDED = {
     "plain": "the sync session under the async skin",
+    "id": "an attribute of the sync session, made when it is",
+    "store": "an attribute of the sync session, made when it is",
     "of": "makes the async skin of a sync session",
 }
 

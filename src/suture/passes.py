@@ -103,18 +103,25 @@ class Work:
         lost: Lost = "none",
     ) -> None:
         """A change of the message at that index now, or of one of its parts."""
-        self._record(code, self.sources[at], part, call, action, detail, lost)
+        self._record(code, self.sources[at], self._place(at, part), call, action, detail, lost)
+
+    def record_mend(self, done: Mend, source: int | None) -> None:
+        """What pairing did to a message."""
+        index = None
+        if source is not None and type(message := self.given[source]) is Assistant:
+            calls = (at for at, part in enumerate(message.parts) if type(part) is ToolCall and part.id == done.call_id)
+            index = next(calls, None)
+        self._record(done.code, source, index, done.call_id or None, done.action, done.detail, done.lost)
 
     def _record(
-        self, code: str, source: int | None, part: Part | None, call: str | None, action: str, detail: str, lost: Lost
+        self, code: str, source: int | None, index: int | None, call: str | None, action: str, detail: str, lost: Lost
     ) -> None:
         rule = self.format.rule_of.get(code)
-        path = "messages" if source is None else self.place(source, self._part_index(source, part, call))
         self.changes.append(
             Change(
                 code=code,
                 rules=(rule,) if rule else (),
-                path=path,
+                path="messages" if source is None else self.place(source, index),
                 call_id=call,
                 action=action,
                 detail=detail,
@@ -122,18 +129,18 @@ class Work:
             )
         )
 
-    def record_mend(self, done: Mend, source: int | None) -> None:
-        """What pairing did to a message."""
-        self._record(done.code, source, None, done.call_id or None, done.action, done.detail, done.lost)
-
-    def _part_index(self, source: int, part: Part | None, call: str | None) -> int | None:
-        message = self.given[source]
-        if type(message) is ToolResult:
+    def _place(self, at: int, part: Part | None) -> int | None:
+        """Which part of the message that was given it is, or came from."""
+        source = self.sources[at]
+        if source is None or part is None:
             return None
-        for index, candidate in enumerate(message.parts):
-            if candidate is part or (part is None and type(candidate) is ToolCall and candidate.id == call):
-                return index
-        return None
+        given, now = self.given[source].parts, self.messages[at].parts
+        found = next((index for index, candidate in enumerate(given) if candidate is part), None)
+        if found is not None or type(part) is not ToolCall:
+            return found
+        calls = [index for index, candidate in enumerate(given) if type(candidate) is ToolCall]
+        nth = [candidate is part for candidate in now if type(candidate) is ToolCall].index(True)
+        return calls[nth] if nth < len(calls) else None
 
     def replace(self, at: int, **fields: object) -> None:
         """The message at that index, with other fields."""
@@ -157,12 +164,12 @@ def run(work: Work) -> None:
     pairs(work)
     reasoning(work)
     foreign(work)
+    order(work)
     servers(work)
     pictures(work)
     blanks(work)
     empties(work)
     roles(work)
-    order(work)
     tail(work)
     names(work)
 
@@ -235,7 +242,8 @@ def pairs(work: Work) -> None:
     shares = {at: turns[source] for at, source in enumerate(mended.sources) if source is not None and source in turns}
     counts = {at: _counts(work.messages[at], share) for at, share in shares.items()}
     _name_calls(work)
-    _split_turns(work, shares, counts)
+    if not options.strict:
+        _split_turns(work, shares, counts)
 
 
 class _Share(NamedTuple):
@@ -269,7 +277,7 @@ def _join_turns(work: Work) -> dict[int, list[_Share]]:
 def _goes_on(before: Message, message: Message) -> bool:
     if type(message) is not Assistant or type(before) is not Assistant or not (before.parts and message.parts):
         return False
-    return type(before.parts[-1]) is ToolCall and type(message.parts[0]) is ToolCall
+    return type(before.parts[-1]) is ToolCall and all(type(part) is ToolCall for part in message.parts)
 
 
 def _counts(message: Message, share: Sequence[_Share]) -> list[int]:
@@ -416,6 +424,38 @@ def _may_stand(work: Work, message: Message, part: Part) -> bool:
     return type(part) is Reasoning or work.format.takes(part)
 
 
+def order(work: Work) -> None:
+    """Calls end their message, where the target wants that. Thinking never moves, so it is left out."""
+    if not work.limits.calls_last:
+        return
+    for at, message in enumerate(work.messages):
+        if type(message) is not Assistant or not message.calls:
+            continue
+        first = next(index for index, part in enumerate(message.parts) if type(part) is ToolCall)
+        behind = [part for part in message.parts[first:] if type(part) is not ToolCall]
+        if not behind:
+            continue
+        if any(type(part) is Reasoning for part in behind):
+            _leave_out_thinking(work, at)
+        behind = [part for part in behind if type(part) is not Reasoning]
+        if behind:
+            parts = work.messages[at].parts
+            first = next(index for index, part in enumerate(parts) if type(part) is ToolCall)
+            calls = [part for part in parts if type(part) is ToolCall]
+            work.note("CALL_NOT_TAIL", at, "moved what stood behind the calls before them", part=behind[0])
+            work.replace(at, parts=(*parts[:first], *behind, *calls))
+
+
+def _leave_out_thinking(work: Work, at: int) -> None:
+    """Leave out all reasoning of a message in which its place changes: it is refused then (ANT-THINK-FROZEN)."""
+    thoughts = [part for part in work.messages[at].parts if type(part) is Reasoning]
+    for part in thoughts:
+        work.note("THINKING_MODIFIED", at, "left out reasoning", part=part, detail=part.text, lost="reasoning")
+    _without(work, at, thoughts)
+    if _is_last_turn(work, at):
+        work.hints.append("thinking: off")
+
+
 def servers(work: Work) -> None:
     """A server tool's call and its result stand in one message, or neither is sent."""
     for at, message in enumerate(work.messages):
@@ -507,18 +547,12 @@ def _say_something(work: Work, at: int, result: ToolResult, gone: Sequence[Part]
 
 
 def _thaw(work: Work, at: int, gone: Sequence[Part]) -> None:
-    """Leave out reasoning whose neighbours change: the model's maker refuses it then (ANT-THINK-FROZEN)."""
+    """Leave out reasoning between which a text goes."""
     parts = work.messages[at].parts
     thoughts = [index for index, part in enumerate(parts) if type(part) is Reasoning]
-    if not thoughts:
-        return
     left = {id(part) for part in gone}
-    if any(id(part) in left for part in parts[thoughts[0] : thoughts[-1]]):
-        for index in thoughts:
-            thought = parts[index]
-            detail = thought.text if type(thought) is Reasoning else ""
-            work.note("THINKING_MODIFIED", at, "left out reasoning", part=thought, detail=detail, lost="reasoning")
-        _without(work, at, [parts[index] for index in thoughts])
+    if thoughts and any(id(part) in left for part in parts[thoughts[0] : thoughts[-1]]):
+        _leave_out_thinking(work, at)
 
 
 def empties(work: Work) -> None:
@@ -547,12 +581,14 @@ def _shape(work: Work, at: int, message: Message, shape: object) -> None:
 
 
 def _says_nothing(work: Work, message: Message) -> bool:
-    if type(message) is ToolResult:
+    if not work.limits.blank_text:
+        return not message.parts and type(message) is not ToolResult
+    if type(message) is not Assistant:
         return False
-    if type(message) is Assistant and work.limits.blank_text:
-        speaks = own(message.ext, work.format.name)
-        return not any(type(part) is not Reasoning for part in message.parts) and not any(speaks.get(k) for k in _SPEAKS)
-    return not message.parts and not work.limits.blank_text
+    kept = own(message.ext, work.format.name)
+    if any(kept.get(key) for key in _SPEAKS) or (kept.get("content") == "list" and message.parts):
+        return False
+    return all(type(part) is Reasoning or (type(part) is Text and not part.text) for part in message.parts)
 
 
 _SPEAKS = ("refusal", "audio", "function_call")
@@ -623,28 +659,6 @@ def _systems(work: Work) -> None:
             work.messages[at] = User((Text("[System message]"), *message.parts))
     if not all(keep):
         work.keep(keep)
-
-
-def order(work: Work) -> None:
-    """Calls end their message, where the target wants that; thinking never moves."""
-    if not work.limits.calls_last:
-        return
-    for at, message in enumerate(work.messages):
-        if type(message) is not Assistant or not message.calls:
-            continue
-        first = next(index for index, part in enumerate(message.parts) if type(part) is ToolCall)
-        behind = [part for part in message.parts[first:] if type(part) is not ToolCall]
-        if not behind:
-            continue
-        if any(type(part) is Reasoning for part in behind):
-            for part in behind:
-                text = part.text if type(part) in (Text, Reasoning) else msgspec.json.encode(part).decode()  # type: ignore[union-attr]
-                lost: Lost = "reasoning" if type(part) is Reasoning else "text"
-                work.note("CALL_NOT_TAIL", at, "left out what stood behind a call", part=part, detail=text, lost=lost)
-            _without(work, at, behind)
-        else:
-            work.note("CALL_NOT_TAIL", at, "moved what stood behind the calls before them", part=behind[0])
-            work.replace(at, parts=(*message.parts[:first], *behind, *message.calls))
 
 
 def tail(work: Work) -> None:

@@ -184,7 +184,7 @@ def _from_function(function: Handler, name: str | None) -> Tool:
             parameter.POSITIONAL_ONLY,
         ):
             raise InvalidTool(
-                f"tool {name!r}: parameter {str(parameter)!r} cannot be offered to a model; name it and give it a type."
+                f"tool {name!r}: parameter {parameter.name!r} cannot be offered to a model; name it and give it a type."
             )
         default = ... if parameter.default is parameter.empty else parameter.default
         described = Field(default, description=about.get(parameter.name) or None, alias=parameter.name)
@@ -214,11 +214,14 @@ def _hints(function: Handler, name: str) -> dict[str, object]:
 class _Docstring(Protocol):
     short_description: str | None
     long_description: str | None
+    blank_after_short_description: bool
 
 
 def _description(doc: _Docstring) -> str:
-    parts = (doc.short_description, doc.long_description)
-    return "\n\n".join(" ".join(part.split()) for part in parts if part)
+    """The docstring without its sections, one line a paragraph."""
+    gap = "\n\n" if doc.blank_after_short_description else " "
+    text = gap.join(part for part in (doc.short_description, doc.long_description) if part)
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 
 
 def _without_titles(schema: dict[str, object]) -> dict[str, object]:

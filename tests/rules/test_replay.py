@@ -7,8 +7,8 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from suture.entries import ApprovalDecision, ApprovalRequest, Entry, MessageBody, call_digest, encode, read
-from suture.messages import Assistant, Opaque, Text, ToolResult, User
+from suture.entries import ApprovalDecision, ApprovalRequest, Entry, MessageBody, call_digest, read
+from suture.messages import Assistant, Opaque, Text, ToolResult, User, encode
 from suture.replay import State
 from tests.rules.logs import AT, Log, call, shape
 

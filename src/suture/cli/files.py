@@ -18,7 +18,7 @@ from typing import BinaryIO, Literal, NoReturn, TypeAlias, TypeVar
 import click
 
 from suture.cli.console import json_text
-from suture.errors import HistoryError
+from suture.errors import HistoryError, UnhealableHistory
 
 MAX_BYTES = 256 * 1024 * 1024
 STDIN = "-"
@@ -41,9 +41,13 @@ class HistoryFile:
     had_bom: bool
 
     def through(self, work: Callable[[object], T]) -> T:
-        """What `work` makes of the history; one that is nested too deeply for it is an error that names the file."""
+        """What `work` makes of the history; its errors name the file."""
         try:
             return work(self.history)
+        except UnhealableHistory:
+            raise
+        except HistoryError as error:
+            raise type(error)(f"{self.name}: {error}") from error
         except RecursionError as error:
             raise _broken(self.name, None, error, whole=True) from error
 

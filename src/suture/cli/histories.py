@@ -95,8 +95,17 @@ def _tell_changes(given: HistoryFile, healed: Healed) -> None:
             page.line(("lost: " if change.lost != "none" else "now: ", "dim"), change.detail, indent=4)
     for hint in healed.hints:
         page.line((f"{given.name}: ", "dim"), ("hint", "cyan"), f": {hint}")
-    count = len(healed.changes)
-    page.line(f"{given.name}: {f'healed with {count} change{"s"[: count != 1]}' if count else 'nothing had to change'}.")
+    page.line(f"{given.name}: {_counted(len(healed.changes))}.")
+
+
+def _counted(changes: int) -> str:
+    match changes:
+        case 0:
+            return "nothing had to change"
+        case 1:
+            return "healed with 1 change"
+        case _:
+            return f"healed with {changes} changes"
 
 
 def _tell_unhealable(name: str, error: UnhealableHistory, as_json: bool) -> None:

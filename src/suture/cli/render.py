@@ -29,6 +29,12 @@ class CallLine:
     key: str | None
     call: ToolCall
     answer: ToolResult | None = None
+    stand_in: bool = False
+
+    def answered_by(self, result: ToolResult) -> None:
+        """Take that result."""
+        self.answer = result
+        self.stand_in = result.synthetic is not None
 
 
 @dataclass
@@ -47,21 +53,29 @@ class Transcript:
     def __init__(self, lines: list[Line]) -> None:
         self.lines = lines
 
+    @property
+    def calls(self) -> list[CallLine]:
+        """All calls, in order."""
+        return [call for line in self.lines for call in line.calls]
+
     def document(self) -> list[dict[str, object]]:
         """The lines as JSON."""
         return [_line_document(line) for line in self.lines]
 
-    def tell(self, page: Page, waiting: Mapping[str, str] | None = None) -> None:
-        """Show the lines. `waiting` says of calls without a result, by key, what they wait for."""
+    def tell(self, page: Page, waiting: Mapping[str, str] | None = None, *, title: str = "") -> None:
+        """Show the lines, under a title. `waiting` says of calls without a result, by key, what they wait for."""
         if page.fancy:
-            page.show(_grid(self.lines, waiting or {}))
+            grid = _grid(self.lines, waiting or {})
+            page.show(_framed(title, grid) if title else grid)
             return
+        if title:
+            page.line(f"{title}:", indent=3)
         for line in self.lines:
-            page.line(f"{_seq(line)}  {line.role:<9}  {_under(line.words, 15)}")
+            page.line(f"{_seq(line)}  {line.role:<9}  {_under(line.words, 16)}".rstrip())
             for call in line.calls:
                 key = f"{call.key}  " if call.key else ""
                 answer = "".join(words for words, _ in _answer(call, waiting or {}))
-                page.line(f"{key}{call_text(call.call)}  ->  {_under(answer, 8)}", indent=15)
+                page.line(f"{key}{call_text(call.call)}  ->  {_under(answer, 8)}", indent=16)
 
 
 def transcript(pairs: Iterable[tuple[Message, int | None]]) -> Transcript:
@@ -75,7 +89,7 @@ def transcript(pairs: Iterable[tuple[Message, int | None]]) -> Transcript:
             waiting = [call for call in reversed(open_calls) if call.call.id == message.call_id]
             if waiting:
                 # Of several calls with that id in a turn the first is answered first.
-                _first_of_last_turn(waiting).answer = message
+                _first_of_last_turn(waiting).answered_by(message)
                 open_calls = [call for call in open_calls if call.answer is None]
             else:
                 lines.append(Line("tool", _words(message.parts), seq))
@@ -130,14 +144,14 @@ def _answer(call: CallLine, waiting: Mapping[str, str]) -> Iterator[tuple[str, s
     if result is None:
         yield waiting.get(call.key or "", "no result"), "bold red" if call.key not in waiting else "yellow"
         return
-    if result.synthetic is not None:
+    if call.stand_in:
         yield MARK, "bold yellow"
-    style = "yellow" if result.synthetic is not None else "red" if result.error else "green"
+    style = "yellow" if call.stand_in else "red" if result.error else "green"
     yield _words(result.parts) or "(nothing)", style
 
 
 def _seq(line: Line) -> str:
-    return f"{line.seq if line.seq is not None else '-':>3}"
+    return f"{line.seq if line.seq is not None else '':>3}"
 
 
 def _under(words: str, column: int) -> str:
@@ -145,6 +159,13 @@ def _under(words: str, column: int) -> str:
 
 
 # On a terminal --------------------------------------------------------------------------------
+
+
+def _framed(title: str, content: RenderableType) -> RenderableType:
+    from rich.box import ROUNDED
+    from rich.panel import Panel
+
+    return Panel(content, title=title, title_align="left", box=ROUNDED, border_style="dim", padding=(0, 1))
 
 
 def _grid(lines: Iterable[Line], waiting: Mapping[str, str]) -> RenderableType:
@@ -199,9 +220,3 @@ def _call_document(line: CallLine) -> dict[str, object]:
 
 def _result_document(result: ToolResult) -> dict[str, object]:
     return {"text": _words(result.parts), "error": result.error, "synthetic": result.synthetic}
-
-
-def pieces_of(call: ToolCall) -> tuple[Piece, ...]:
-    """A call with its name in bold."""
-    whole = call_text(call)
-    return (call.name, "bold"), whole[len(call.name) :]

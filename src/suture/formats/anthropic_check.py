@@ -58,11 +58,11 @@ def results_behind(content: object) -> bool:
 
 
 def continues(before: Json, message: Json) -> bool:
-    """Whether an assistant message goes on with the calls of the one before it, as blocks of one answer do."""
+    """Whether an assistant message only adds calls to those of the one before it, as blocks of one answer do."""
     left, right = before.get("content"), message.get("content")
     if not (isinstance(left, list) and isinstance(right, list) and left and right):
         return False
-    return bool(_is(left[-1], "tool_use") and _is(right[0], "tool_use"))
+    return _is(left[-1], "tool_use") and all(_is(block, "tool_use") for block in right)
 
 
 def _is(block: object, kind: str) -> bool:

@@ -371,14 +371,14 @@ def arguments_text(call: ToolCall) -> str:
     if call.arguments is None:
         return call.raw or "{}"
     text = object_text(call.arguments)
-    if call.raw is not None and (call.raw == text or _is_text_of(call.raw, text)):
-        return call.raw
-    return text
+    return call.raw if call.raw is not None and _is_text_of(call.raw, text) else text
 
 
 def _is_text_of(raw: str, text: str) -> bool:
+    if raw == text:
+        return True
     parsed = parse(raw).arguments
-    return parsed is not None and object_text(parsed) == text
+    return parsed is not None and object_text(parsed) == text and openai_check.is_object_text(raw)
 
 
 def _overlay(raw: Json, old: Message, message: Message) -> Json:

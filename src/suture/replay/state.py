@@ -184,11 +184,11 @@ class State:
     def _unseen(self, seen: int | None) -> list[Block]:
         """Take off the tail what was written while the model answered; it stands behind the answer."""
         late: list[Block] = []
-        while seen is not None and self.blocks and self.blocks[-1].seq > seen:
-            block = self.blocks[-1]
-            if not isinstance(block, Single) or isinstance(block.message, Assistant):
-                break
-            self._view.forget(block)
+        if seen is None:
+            return late
+        before = self._last_assistant.seq if self._last_assistant is not None else 0
+        while self.blocks and self.blocks[-1].seq > max(seen, before):  # a run asks only once it holds the answer before
+            self._view.forget(self.blocks[-1])
             late.append(self.blocks.pop())
         return late[::-1]
 

@@ -1,0 +1,119 @@
+"""heal against turnsafe's repair, on the same histories, alternating within one run. Prints medians and ratios.
+
+    PYTHONPATH=src python benchmarks/heal.py [MESSAGES]
+
+A history has a fault in one turn of 50: a lost, a late, a doubled or a parentless result in turn. Bad shapes
+show that cost grows with size alone.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import turnsafe
+
+from suture.heal import heal
+
+Json = dict[str, Any]
+
+ROUNDS = 9
+FAULT_EVERY = 50
+FAULTS = ("lost", "late", "twice", "stray")
+
+
+def openai_history(size: int, *, faults: bool) -> list[Json]:
+    """Turns of question, call, result, answer."""
+    messages: list[Json] = []
+    for turn in range(size // 4):
+        id = f"call_{turn}"
+        fault = FAULTS[turn // FAULT_EVERY % len(FAULTS)] if faults and turn % FAULT_EVERY == 7 else ""
+        question = {"role": "user", "content": f"Question {turn}: {'what about it? ' * 8}"}
+        arguments = json.dumps({"query": "x" * 40, "limit": turn})
+        call = {"id": id, "type": "function", "function": {"name": "search", "arguments": arguments}}
+        result = {"role": "tool", "tool_call_id": id, "content": f"Result {turn}: {'found it. ' * 20}"}
+        answer = {"role": "assistant", "content": f"Answer {turn}: {'that is so. ' * 8}."}
+        messages += [question, {"role": "assistant", "content": None, "tool_calls": [call]}]
+        messages += {
+            "": [result, answer],
+            "lost": [answer, {"role": "user", "content": "And?"}],
+            "late": [answer, result],
+            "twice": [result, result, answer],
+            "stray": [result, answer, {**result, "tool_call_id": f"gone_{turn}"}],
+        }[fault]
+    return messages
+
+
+def anthropic_history(size: int, *, faults: bool) -> list[Json]:
+    """The same turns in Anthropic's blocks."""
+    messages: list[Json] = []
+    for message in openai_history(size, faults=faults):
+        content: list[Json] = [{"type": "text", "text": message["content"]}]
+        if message["role"] == "tool":
+            content = [{"type": "tool_result", "tool_use_id": message["tool_call_id"], "content": message["content"]}]
+        elif "tool_calls" in message:
+            call = message["tool_calls"][0]
+            arguments = json.loads(call["function"]["arguments"])
+            content = [{"type": "tool_use", "id": call["id"], "name": call["function"]["name"], "input": arguments}]
+        messages.append({"role": "assistant" if message["role"] == "assistant" else "user", "content": content})
+    return messages
+
+
+def shapes(size: int) -> dict[str, list[Json]]:
+    """Histories that are quadratic traps."""
+    calls = [{"id": f"c{n}", "type": "function", "function": {"name": "f", "arguments": "{}"}} for n in range(size)]
+    same = [{**call, "id": "c"} for call in calls]
+    user = {"role": "user", "content": "go"}
+    results = [{"role": "tool", "tool_call_id": f"c{n}", "content": str(n)} for n in range(size)]
+    one = [{**result, "tool_call_id": "c"} for result in results]
+    turns = [m for call, result in zip(same, one, strict=True) for m in ({"role": "assistant", "tool_calls": [call]}, result)]
+    return {
+        "parallel calls, no results": [user, {"role": "assistant", "content": None, "tool_calls": calls}],
+        "parallel calls, first result late": [user, {"role": "assistant", "tool_calls": calls}, *results[1:], user, results[0]],
+        "parentless results": [user, *results],
+        "one id, one turn": [user, {"role": "assistant", "content": None, "tool_calls": same}, *one],
+        "one id, every turn": [user, *turns],
+        "one id, results alone": [user, *one],
+        "no ids": [user, {"role": "assistant", "tool_calls": [{**c, "id": ""} for c in calls]}, *({**r, "tool_call_id": ""} for r in results)],
+    }
+
+
+def seconds(work: Callable[[], object]) -> float:
+    gc.collect()
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def compare(name: str, ours: Callable[[], object], theirs: Callable[[], object]) -> None:
+    """One line: medians in milliseconds, and how many times theirs ours takes."""
+    pairs = [(seconds(ours), seconds(theirs)) for _ in range(ROUNDS)]
+    mine, other = (statistics.median(column) * 1000 for column in zip(*pairs, strict=True))
+    print(f"{name:42} suture {mine:8.1f} ms   turnsafe {other:8.1f} ms   ratio {mine / other:5.2f}")
+
+
+def main() -> None:
+    size = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    for format, provider, build in (
+        ("openai-chat", "openai", openai_history),
+        ("anthropic", "anthropic", anthropic_history),
+    ):
+        faulty, valid = build(size, faults=True), build(size, faults=False)
+        assert heal(valid, format).history is valid
+        assert heal(faulty, format).changed
+        assert turnsafe.validate(heal(faulty, format).history, provider).ok  # type: ignore[arg-type]
+        compare(f"heal, {size} messages, {format}", lambda: heal(faulty, format), lambda: turnsafe.repair(faulty, provider))
+        compare(f"valid history, {format}", lambda: heal(valid, format), lambda: turnsafe.validate(valid, provider))
+    for name in shapes(1):
+        small, large = shapes(1000)[name], shapes(4000)[name]
+        times = [min(seconds(lambda: heal(each, "openai-chat")) for _ in range(3)) for each in (small, large)]
+        print(f"{name:42} 1,000: {times[0] * 1000:7.1f} ms   4,000: {times[1] * 1000:7.1f} ms   growth {times[1] / times[0]:5.1f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,222 @@
+"""A session: what any process can read, say and decide, and what it is told when it cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import suture
+from suture.messages import Assistant, ToolCall, ToolResult, User
+from suture.session import Session
+from suture.stores.memory import MemoryStore
+from suture.testing import ScriptedModel
+
+
+@suture.tool(effect="external", needs_approval=True)
+def pay(total: int) -> str:
+    """Pay."""
+    return f"paid {total}"
+
+
+def parked(total: int = 900) -> Session:
+    """A session with one call that waits for a person."""
+    session = Session(MemoryStore(), "s")
+    script = ScriptedModel([{"calls": [{"id": "c1", "name": "pay", "arguments": {"total": total}}]}, {"text": "Done."}])
+    result = suture.Agent(script, tools=[pay], session=session).run("Pay.")
+    assert result.status == "awaiting_approval"
+    return session
+
+
+def resumed(session: Session) -> list[str]:
+    suture.Agent(ScriptedModel([{"text": "Done."}]), tools=[pay], session=session).resume()
+    return [message.text for message in session.messages]
+
+
+@pytest.mark.spec("S89")
+def test_the_same_id_in_the_same_store_is_the_same_session() -> None:
+    """Another handle sees what one wrote; a missing id becomes a new one."""
+    store = MemoryStore()
+    one = Session(store)
+    one.add(User.of("hi"))
+    assert [message.text for message in Session(store, one.id)] == ["hi"]
+    assert Session(store).id != one.id
+
+
+@pytest.mark.spec("S2")
+def test_a_message_gets_an_id_that_stays() -> None:
+    """`add` returns what was recorded; an id that the caller gives is kept."""
+    session = Session(MemoryStore())
+    assert session.add(User.of("hi")).id
+    assert session.add(User.of("hi", id="mine")).id == "mine"
+    assert [message.id for message in session] == [session.messages[0].id, "mine"]
+    assert len(session) == 2
+
+
+@pytest.mark.spec("S20", "S21", "S22")
+def test_queries_speak_of_what_is_recorded() -> None:
+    """Orphans are found in the whole history, pending calls on the last answer only."""
+    session = Session(MemoryStore())
+    assert session.pending_tool_calls() == (None, [])
+    session.add(Assistant((ToolCall("a", "f", {}),)))
+    session.add(User.of("and?"))
+    last = session.add(Assistant((ToolCall("b", "f", {}), ToolCall("c", "f", {}))))
+    session.add(ToolResult.of("c", "ok"))
+    assert session.orphaned_tool_call_ids() == ["a", "b"]
+    assert session.pending_tool_calls() == (last, [ToolCall("b", "f", {})])
+    assert session.final_assistant_message == last
+    assert session.find(lambda message: message.text == "ok") == session.messages[-1]
+
+
+@pytest.mark.spec("S105")
+def test_reading_writes_nothing() -> None:
+    """Healing is a view: replay and request leave the log as it is."""
+    session = Session(MemoryStore(), heal=False)
+    session.add(Assistant((ToolCall("a", "f", {}),)))
+    session.add(User.of("hm"))
+    before = session.entries()
+    healed = Session(session.store, session.id)
+    assert len(healed.replay()) == 3
+    assert healed.request("anthropic")
+    assert [message for message, _ in session.replay()] == session.messages
+    assert session.entries() == before
+
+
+# Decisions ------------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("S117", "S118")
+def test_an_approval_shows_all_that_a_person_needs() -> None:
+    """Call, effect, description, schema and digest come from the log: no agent, no tools."""
+    (approval,) = parked().open_approvals()
+    assert (approval.key, approval.call.name, approval.call.arguments) == ("3:0", "pay", {"total": 900})
+    assert (approval.effect, approval.description, approval.decision) == ("external", "Pay.", None)
+    assert approval.parameters == {
+        "additionalProperties": False,
+        "properties": {"total": {"type": "integer"}},
+        "required": ["total"],
+        "type": "object",
+    }
+
+
+@pytest.mark.spec("S141", "S119")
+def test_an_approved_call_runs_once_with_its_sibling_decisions() -> None:
+    """Approve by key or by wire id; the same decision again is nothing."""
+    session = parked()
+    assert session.approve("c1", note="fine", by="ann") is not None
+    assert session.approve("3:0", by="bob") is None
+    assert resumed(session) == ["Pay.", "", "paid 900", "Done."]
+    assert session.approve("c1") is None, "a late repeat of what was decided is nothing"
+
+
+@pytest.mark.spec("S143")
+def test_a_denial_tells_the_model_why_and_is_no_error() -> None:
+    """The model reads the note; the handler never ran."""
+    session = parked()
+    session.deny("c1", note="wrong account")
+    assert resumed(session) == ["Pay.", "", "A person decided that this call must not run: wrong account.", "Done."]
+    result = session.messages[2]
+    assert isinstance(result, ToolResult)
+    assert result.error is False
+
+
+def test_a_reviewer_may_edit_the_arguments() -> None:
+    """What was approved is what runs."""
+    session = parked()
+    session.approve("c1", arguments={"total": 5})
+    assert resumed(session)[2] == "paid 5"
+
+
+REFUSALS: list[tuple[str, Callable[[Session], object], type[Exception], str]] = [
+    ("no such call", lambda s: s.approve("c9"), suture.NoSuchApproval, "No call 'c9' waits for a decision. Those that wait: 3:0 (pay)."),
+    ("another digest", lambda s: s.approve("c1", digest="abc"), suture.NoSuchApproval, "not abc: it is not the call that was shown. Look at `open_approvals()` again before deciding."),
+    ("arguments that do not fit", lambda s: s.approve("c1", arguments={"total": "5"}), suture.InvalidEdit, "The edited arguments do not fit 'pay': total: \"5\" is not of type \"integer\"."),
+    ("decided the other way", lambda s: (s.deny("c1", by="bob"), s.approve("c1")), suture.AlreadyDecided, "The call 3:0 (pay) was denied by bob before, and that decision stands."),
+    ("approved with other arguments", lambda s: (s.approve("c1", arguments={"total": 5}), s.approve("c1")), suture.AlreadyDecided, "The call 3:0 (pay) was approved with other arguments before"),
+    ("a blank steer", lambda s: s.steer(" \n"), suture.InvalidEdit, "A steer needs words; this one is blank."),
+    ("settling what is not lost", lambda s: s.settle("c1", "completed"), suture.InvalidEdit, "The call 3:0 (pay) is parked, and waits for no settlement. `unknown_outcomes()` lists those that do."),
+    ("settling nothing", lambda s: s.settle("x", "completed"), suture.InvalidEdit, "The session has no call 'x'. Name a call by its key, such as 12:0, or by its wire id."),
+    ("no outcome", lambda s: s.settle("c1", "maybe"), suture.InvalidEdit, "'maybe' is no outcome; say completed, failed or released."),  # type: ignore[arg-type]
+    ("a kind of suture's own", lambda s: s.append("approval_decision", {"approved": True}), suture.InvalidEdit, "'approval_decision' is a kind of suture's own"),
+    ("a body that is no JSON", lambda s: s.append("mine", {"at": {1, 2}}), suture.NotJson, "$.at: set is not JSON; convert it to text, a list or a dict first."),
+    ("bytes that are no JSON", lambda s: s.append("mine", b"{"), suture.NotJson, "The body is no JSON:"),
+    ("a message that is none", lambda s: s.append("message", {"message": {"role": "wizard"}}), suture.Corrupt, "no message of this version"),
+    ("a blank prompt", lambda s: suture.Agent(ScriptedModel([]), session=s).run("  "), suture.ConfigurationError, "The prompt is blank."),
+    ("a prompt while calls wait", lambda s: suture.Agent(ScriptedModel([]), session=s).run("hm"), suture.AwaitingApproval, "These calls wait for a person, or for `resume` once decided: 3:0 (pay)."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("hazard", "act", "error", "text"), REFUSALS, ids=[row[0] for row in REFUSALS])
+def test_a_refusal_names_what_is_wrong_and_writes_nothing(
+    hazard: str, act: Callable[[Session], object], error: type[Exception], text: str
+) -> None:
+    """Every refusal says what to do next; of the refused thing nothing is in the log."""
+    session = parked()
+    with pytest.raises(error) as refused:
+        act(session)
+    assert text in str(refused.value), hazard
+    kinds = [entry.kind for entry in session.entries()]
+    assert len(kinds) - 5 == kinds.count("approval_decision") <= 1
+
+
+def test_an_id_that_fits_two_calls_is_ambiguous() -> None:
+    """The error names the keys; a key is never ambiguous."""
+    session = Session(MemoryStore(), "s")
+    calls = [{"id": "c1", "name": "pay", "arguments": {"total": n}} for n in (1, 2)]
+    suture.Agent(ScriptedModel([{"calls": calls}]), tools=[pay], session=session).run("Pay both.")
+    with pytest.raises(
+        suture.AmbiguousCall, match="The id 'c1' fits several calls: 3:0, 3:1. Name one by its key."
+    ) as refused:
+        session.approve("c1")
+    assert refused.value.keys == ("3:0", "3:1")
+    assert session.approve("3:1") is not None
+
+
+@pytest.mark.spec("S92")
+def test_a_hosts_own_entries_are_kept_as_they_are() -> None:
+    """Any kind, any JSON; bytes stay byte for byte; replay skips them."""
+    session = Session(MemoryStore())
+    assert session.append("weather", {"rain": True}).data == {"rain": True}
+    session.append("weather", b'{"rain":  0.10}')
+    assert [entry.body for entry in session.entries()] == [b'{"rain":true}', b'{"rain":  0.10}']
+    assert session.messages == []
+
+
+@pytest.mark.spec("S123", "S124", "S125")
+def test_a_steer_waits_and_is_delivered_once() -> None:
+    """Any handle can leave a message; it is delivered before the prompt of the next run, in order of arrival."""
+    session = Session(MemoryStore(), "s")
+    Session(session.store, "s").steer("first")
+    Session(session.store, "s").steer("second")
+    assert [message.text for message in session.pending_inbox()] == ["first", "second"]
+    assert session.info().status == "inbox_waiting"
+    suture.Agent(ScriptedModel([{"text": "ok"}]), session=session).run("third")
+    assert [message.text for message in session] == ["first", "second", "third", "ok"]
+    assert session.pending_steers() == []
+    assert session.info().status == "idle"
+
+
+def test_an_interrupt_without_a_run_stops_nothing() -> None:
+    """Only a run that is on is stopped; the next one is not."""
+    session = Session(MemoryStore(), "s")
+    session.interrupt("early")
+    assert suture.Agent(ScriptedModel([{"text": "ok"}]), session=session).run("hi").status == "completed"
+
+
+def test_what_waits_is_listed_across_sessions() -> None:
+    """A store names each call that waits for a person, with its session."""
+    session = parked()
+    Session(session.store, "other").add(User.of("hi"))
+    assert [(id, one.key) for id, one in suture.open_approvals(session.store)] == [("s", "3:0")]
+    assert suture.unknown_outcomes(session.store) == []
+
+
+def test_the_info_of_a_session_that_is_not_there_says_so() -> None:
+    """An id that was never written to is not found, and not made by asking."""
+    session = Session(MemoryStore(), "ghost")
+    with pytest.raises(
+        suture.SessionNotFound, match="The store holds no session 'ghost'. `suture sessions --store URL` lists"
+    ):
+        session.info()
+    assert session.messages == []
+    assert session.store.sessions() == []

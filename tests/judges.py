@@ -1,0 +1,49 @@
+"""Judges of requests that share no code with suture: the checkers that came with the cases, and turnsafe."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from types import ModuleType
+
+import turnsafe
+
+FORMATS = ("openai-chat", "anthropic")
+_PROVIDER = {"openai-chat": "openai", "anthropic": "anthropic"}
+
+
+def _load(name: str) -> ModuleType:
+    path = Path(__file__).parent / "cases" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules.setdefault(name, importlib.util.module_from_spec(spec))
+    spec.loader.exec_module(module)
+    return module
+
+
+_checkers = _load("checkers")
+
+
+def problems(format: str, wire: object) -> list[str]:
+    """What either judge refuses of a request of that format; an empty conversation is nothing to judge."""
+    assert isinstance(wire, dict)
+    messages = wire["messages"]
+    if not messages:
+        return []
+    found = list(_checkers.check(format, messages, {}))
+    report = turnsafe.validate(messages, _PROVIDER[format])
+    return found + [str(violation) for violation in report.errors]
+
+
+def assert_valid(format: str, wire: object) -> None:
+    """Fail with what the judges found."""
+    assert not problems(format, wire), f"{format}: {problems(format, wire)} in {wire}"
+
+
+def assert_all_valid(wires: Iterable[tuple[str, object]]) -> None:
+    """Fail with the first request that a judge refuses."""
+    for format, wire in wires:
+        assert_valid(format, wire)

@@ -1,0 +1,435 @@
+"""Small conversations that use every kind of call, and what must hold of each, however it was cut off.
+
+A `Story` carries one conversation from its prompt to its end, through as many handles, agents and processes
+as it takes; what a person would do in between (approve, settle) it does through a fresh handle.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import turnsafe
+
+from suture.agent import Agent, AsyncAgent, Result
+from suture.agent.jobs import unprobed
+from suture.errors import Fenced
+from suture.loop.asks import Ask, Request
+from suture.messages import Assistant, Message, ToolCall, ToolResult, User
+from suture.models.scripted import ScriptedModel
+from suture.replay import State
+from suture.session import AsyncSession, Session
+from suture.stores.base import Store
+from suture.tools import Tool, ToolContext, tool
+from tests.cases import checkers
+
+Driver: TypeAlias = Literal["sync", "async"]
+Probe: TypeAlias = Callable[[str, Ask[object]], None]
+
+PROMPT = "Go."
+DONE = "Done."
+ID = "story"
+PATIENCE = 20.0
+LONGEST_STORY = 12
+
+# What a handler answers, by tool; a call's number is its place in the turn.
+RESULTS = {"look": "saw {n}", "save": "saved {n}", "send": "sent {n}"}
+SETTLED = "This call has completed, as an operator found out. Its own result was lost."
+
+
+def wait_until(holds: Callable[[], object]) -> None:
+    """Return once it holds.
+
+    Raises:
+        TimeoutError: it does not, for too long.
+    """
+    until = time.monotonic() + PATIENCE
+    while not holds():
+        if time.monotonic() > until:
+            raise TimeoutError("what was waited for did not come")
+        time.sleep(0.001)
+
+
+# What handlers did ----------------------------------------------------------------------------
+
+
+class Run(NamedTuple):
+    """One start of a handler."""
+
+    tool: str
+    key: str
+    attempt: int
+    pid: int
+
+
+class Ledger:
+    """Each start of a handler, written by the handler itself in a file that outlives its process."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def enter(self, name: str, ctx: ToolContext) -> None:
+        line = f"{name} {ctx.idempotency_key} {ctx.attempt} {os.getpid()}\n"
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        os.write(descriptor, line.encode())
+        os.close(descriptor)
+
+    def runs(self) -> list[Run]:
+        lines = self.path.read_text().splitlines() if self.path.exists() else []
+        return [Run(name, key, int(attempt), int(pid)) for name, key, attempt, pid in map(str.split, lines)]
+
+
+class World:
+    """What surrounds a story. Tests put their barriers here."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+
+    def inside(self, name: str, ctx: ToolContext) -> None:
+        """Called by each handler, once it has entered itself in the ledger."""
+
+    async def thinking(self, answered: int) -> None:
+        """Called by the model before its answer of that number."""
+
+
+# What happens on the way ----------------------------------------------------------------------
+
+
+def nothing(*_: object) -> None:
+    """Do nothing."""
+
+
+def session_of(ctx: ToolContext) -> Session:
+    assert isinstance(ctx.session, Session)
+    return ctx.session
+
+
+def interrupt(name: str, ctx: ToolContext) -> None:
+    """A person stops the run while a slow handler works; the handler notices and returns."""
+    if name == "send":
+        session_of(ctx).interrupt("enough", by="ann")
+        wait_until(lambda: ctx.interrupted)
+
+
+def be_overtaken(name: str, ctx: ToolContext) -> None:
+    """Another runner takes the session over while the handler works."""
+    if name == "send":
+        free(session_of(ctx).store)
+        session_of(ctx).store.claim(ID, "somebody else", 30)
+
+
+def steer(session: Session, answered: int) -> None:
+    """A person steers while the model gives its last answer."""
+    if answered == 1 and not any(entry.kind == "steer" for entry in session.entries()):
+        session.steer("Be brief.")
+
+
+def speak(session: Session, answered: int) -> None:
+    """A person says something while the model makes its calls."""
+    if answered == 0 and len(session) < 2:
+        session.add(User.of("One more thing."))
+
+
+def free(store: Store) -> None:
+    """Take the claim away from whoever has it."""
+    info = store.info(ID)
+    if info is not None and info.claim is not None:
+        store.release(info.claim)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A conversation: the tools that its one turn calls, those of them that a person must approve, and what happens
+    inside handlers and while the model thinks. `said` is what people say after the prompt.
+    """
+
+    name: str
+    calls: tuple[str, ...] = ()
+    gated: tuple[str, ...] = ()
+    in_handler: Callable[[str, ToolContext], None] = nothing
+    in_model: Callable[[Session, int], None] = nothing
+    said: tuple[str, ...] = ()
+    reconciled: bool = False
+    max_concurrency: int = 4
+
+
+ALL = ("look", "save", "send")
+SCENARIOS = {
+    one.name: one
+    for one in (
+        Scenario("words"),
+        Scenario("read", ("look",)),
+        Scenario("idempotent", ("save",)),
+        Scenario("external", ("send",)),
+        Scenario("gated read", ("look",), gated=("look",)),
+        Scenario("gated idempotent", ("save",), gated=("save",)),
+        Scenario("gated external", ("send",), gated=("send",)),
+        Scenario("three", ALL),
+        Scenario("three, one gated", ALL, gated=("send",)),
+        Scenario("three gated", ALL, gated=ALL),
+        Scenario("one at a time", ("send", "look", "save"), max_concurrency=1),
+        Scenario("interrupted", ("send", "look"), in_handler=interrupt, max_concurrency=1),
+        Scenario("overtaken", ("send", "look"), in_handler=be_overtaken, max_concurrency=1),
+        Scenario("reconciled", ("send", "save"), reconciled=True),
+        Scenario("steered", ("save",), in_model=steer, said=("Be brief.",)),
+        Scenario("spoken to", ("look",), in_model=speak, said=("One more thing.",)),
+    )
+}
+
+
+def tools_of(scenario: Scenario, world: World) -> list[Tool]:
+    """The three tools: one async, two plain."""
+
+    def handle(name: str, n: int, ctx: ToolContext) -> str:
+        world.ledger.enter(name, ctx)
+        world.inside(name, ctx)
+        scenario.in_handler(name, ctx)
+        return RESULTS[name].format(n=n)
+
+    def found_out(call: ToolCall, ctx: ToolContext) -> str | None:
+        ran = any(run.key == ctx.idempotency_key for run in world.ledger.runs())
+        return RESULTS["send"].format(n=(call.arguments or {})["n"]) if ran else None
+
+    @tool(effect="read", needs_approval="look" in scenario.gated)
+    async def look(n: int, ctx: ToolContext) -> str:
+        """Look at something."""
+        return await asyncio.to_thread(handle, "look", n, ctx)
+
+    @tool(effect="idempotent", needs_approval="save" in scenario.gated)
+    def save(n: int, ctx: ToolContext) -> str:
+        """Save something."""
+        return handle("save", n, ctx)
+
+    @tool(effect="external", needs_approval="send" in scenario.gated, reconcile=found_out if scenario.reconciled else None)
+    def send(n: int, ctx: ToolContext) -> str:
+        """Send something."""
+        return handle("send", n, ctx)
+
+    return [look, save, send]
+
+
+def model_of(scenario: Scenario, world: World, session: Session) -> ScriptedModel:
+    """A model whose answer depends on nothing but the number of answers in its request."""
+    calls = [{"id": f"c{n}", "name": name, "arguments": {"n": n}} for n, name in enumerate(scenario.calls)]
+
+    async def step(request: Request) -> Mapping[str, object]:
+        answered = sum(isinstance(message, Assistant) for message in request.messages)
+        await world.thinking(answered)
+        scenario.in_model(session, answered)
+        return {"text": "On it.", "calls": calls} if calls and answered == 0 else {"text": DONE}
+
+    return ScriptedModel([step] * LONGEST_STORY)
+
+
+# Going on -------------------------------------------------------------------------------------
+
+
+@dataclass
+class Story:
+    """A scenario on a store. `requests` is all that any model was asked on the way."""
+
+    scenario: Scenario
+    store: Store
+    world: World
+    driver: Driver = "sync"
+    requests: list[Request] = field(default_factory=list)
+    grace: float = 5.0
+    lease: float = 30.0
+
+    def session(self) -> Session:
+        return Session(self.store, ID)
+
+    def agent(self, session: Session, probe: Probe = unprobed) -> tuple[Agent | AsyncAgent, ScriptedModel]:
+        model = model_of(self.scenario, self.world, session)
+        make = Agent if self.driver == "sync" else AsyncAgent
+        agent = make(
+            model,
+            session,
+            tools=tools_of(self.scenario, self.world),
+            max_concurrency=self.scenario.max_concurrency,
+            grace=self.grace,
+            lease=self.lease,
+        )
+        agent._probe = probe
+        return agent, model
+
+    def step(self, probe: Probe = unprobed) -> str:
+        """One run, as a new process would begin it; how it ended."""
+        session = self.session()
+        agent, model = self.agent(session, probe)
+        prompted = any(isinstance(message, User) and message.text == PROMPT for message in session.messages)
+        try:
+            return carried(agent, None if prompted else PROMPT).status
+        except Fenced:
+            return "fenced"
+        finally:
+            self.requests += model.requests
+
+    def take_up(self, status: str) -> None:
+        """What people do when a run has ended like that."""
+        session = self.session()
+        match status:
+            case "awaiting_approval":
+                for approval in session.open_approvals():
+                    session.approve(approval.key, by="ann")
+            case "unknown_outcome":
+                for unknown in session.unknown_outcomes():
+                    session.settle(unknown.key, "completed", by="an operator")
+            case "fenced":
+                free(self.store)
+            case "interrupted":
+                pass
+            case _:
+                raise AssertionError(f"a run ended {status!r}")
+
+    def finish(self, probe: Probe = unprobed) -> None:
+        """Run, and do what people do, until there is an answer."""
+        for _ in range(LONGEST_STORY):
+            status = self.step(probe)
+            if status == "completed":
+                return
+            self.take_up(status)
+        raise AssertionError("the story has no end")
+
+
+def carried(agent: Agent | AsyncAgent, prompt: str | None) -> Result:
+    """A run of that agent to its end: with a prompt, or without one."""
+    if isinstance(agent, Agent):
+        return agent.resume() if prompt is None else agent.run(prompt)
+    return asyncio.run(_carried(agent, prompt))
+
+
+async def _carried(agent: AsyncAgent, prompt: str | None) -> Result:
+    return await (agent.resume() if prompt is None else agent.run(prompt))
+
+
+# What must hold -------------------------------------------------------------------------------
+
+
+def assert_sendable(wire: Mapping[str, object]) -> None:
+    """What would go on the wire, by format, is valid by checkers that share no code with suture."""
+    for format, provider in (("openai-chat", "openai"), ("anthropic", "anthropic")):
+        request = wire[format]
+        assert isinstance(request, dict)
+        messages: list[dict[str, Any]] = request["messages"]
+        assert checkers.check(format, messages, {}) == []
+        assert list(turnsafe.validate(messages, provider=provider).violations) == []
+
+
+def wire_of(request: Request | Session) -> dict[str, object]:
+    """A model's request, or what a session would send now, in both formats."""
+    encode = request.wire if isinstance(request, Request) else request.request
+    return {format: encode(format) for format in ("openai-chat", "anthropic")}
+
+
+def assert_all_sendable(requests: Iterable[Request]) -> None:
+    """Every request that a model got is valid."""
+    for request in requests:
+        assert_sendable(wire_of(request))
+
+
+def assert_sendable_now(session: Session) -> None:
+    """What may be sent now is valid, unless there is nothing yet."""
+    if len(session):
+        assert_sendable(wire_of(session))
+
+
+def assert_effects_once(ledger: Ledger) -> None:
+    """No external handler ran twice for a call; every other one saw the same key each time, and each attempt once."""
+    runs = ledger.runs()
+    external = Counter(run.key for run in runs if run.tool == "send")
+    assert set(external.values()) <= {1}, runs
+    keys: dict[str, set[str]] = defaultdict(set)
+    for run in runs:
+        keys[run.tool].add(run.key)
+    assert all(len(found) == 1 for found in keys.values()), runs
+    assert len({(run.key, run.attempt) for run in runs}) == len(runs), runs
+
+
+def assert_complete(scenario: Scenario, session: Session) -> None:
+    """The transcript is whole: the prompt, the calls, one recorded result per call in call order, what else was said,
+    the last answer. Nothing waits, nothing had to be mended.
+    """
+    replayed = session.replay()
+    assert all(seq is not None for _, seq in replayed), replayed
+    messages = [message for message, _ in replayed]
+    assert [message.text for message in messages if isinstance(message, User)] == [PROMPT, *scenario.said]
+    assert isinstance(messages[0], User)
+    last = messages[-1]
+    assert isinstance(last, Assistant)
+    assert last.text == DONE
+    if scenario.calls:
+        at = next(n for n, message in enumerate(messages) if isinstance(message, Assistant))
+        _assert_turn(scenario, messages[at : at + 1 + len(scenario.calls)])
+    assert len([one for one in messages if isinstance(one, ToolResult)]) == len(scenario.calls)
+    assert session.findings() == []
+    info = session.info()
+    assert (info.status, info.marks, info.claim) == ("idle", {}, None)
+
+
+def _assert_turn(scenario: Scenario, turn: list[Message]) -> None:
+    assistant, *results = turn
+    assert isinstance(assistant, Assistant)
+    assert [call.name for call in assistant.calls] == list(scenario.calls)
+    for n, (call, result) in enumerate(zip(assistant.calls, results, strict=True)):
+        assert isinstance(result, ToolResult)
+        assert (result.call_id, result.error, result.synthetic) == (call.id, False, None)
+        assert result.text in (RESULTS[call.name].format(n=n), SETTLED)
+
+
+def assert_folds_alike(session: Session) -> None:
+    """Folding entry by entry gives what folding at once gives."""
+    one_by_one = State()
+    for entry in session.entries():
+        one_by_one.fold([entry])
+        one_by_one.request()
+    fresh = Session(session.store, session.id)
+    assert fresh.replay() == one_by_one.replay()
+    assert fresh.state.request() == one_by_one.request()
+    assert fresh.findings() == one_by_one.findings
+
+
+class Gate:
+    """Lets handlers through one by one, the last started first, each once the run waits for it: so a scenario
+    asks the same questions every time. Opened for good, it stops nobody.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._waiting: list[str] = []
+        self._passed: set[str] = set()
+        self._is_open = False
+
+    def arrive(self, key: str) -> None:
+        """A handler is about to start."""
+        with self._changed:
+            self._waiting.append(key)
+
+    def let_one_through(self) -> None:
+        """The run waits now."""
+        with self._changed:
+            if self._waiting:
+                self._passed.add(self._waiting.pop())
+                self._changed.notify_all()
+
+    def open(self) -> None:
+        with self._changed:
+            self._is_open = True
+            self._changed.notify_all()
+
+    def pass_through(self, key: str) -> None:
+        """Return when it is this handler's turn.
+
+        Raises:
+            TimeoutError: it never is.
+        """
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._is_open or key in self._passed, PATIENCE):
+                raise TimeoutError(f"the handler of {key} was never let through")

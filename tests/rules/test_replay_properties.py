@@ -1,0 +1,131 @@
+"""Replay of any log: whatever was written, and wherever it is cut, what may be sent is valid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from suture.heal import fit
+from suture.messages import Assistant, Reasoning, System, Text, ToolCall, ToolResult, User
+from suture.replay import State
+from tests.judges import FORMATS, assert_valid
+from tests.rules.logs import Log, call
+
+Step = Callable[[Log], object]
+
+IDS = st.sampled_from(["a", "b", "c", "", "x y", "i" * 45])
+TEXTS = st.sampled_from(["ok", "", "  ", "tool was interrupted", "no\ud83d", "ü"])
+CALLS = st.lists(IDS.map(lambda id: call(id, n=1)), max_size=3)
+
+
+def keys(log: Log) -> list[str]:
+    return [f"{entry.seq}:{slot}" for entry in log.entries if entry.kind == "message" for slot in range(2)]
+
+
+def on_some_key(draw: int, act: Callable[[Log, str], object]) -> Step:
+    def step(log: Log) -> None:
+        known = keys(log) or ["1:0"]
+        act(log, known[draw % len(known)])
+
+    return step
+
+
+PICK = st.integers(0, 30)
+STEPS: st.SearchStrategy[Step] = st.one_of(
+    TEXTS.map(lambda text: lambda log: log.user(text)),
+    TEXTS.map(lambda text: lambda log: log.message(System.of(text))),
+    st.tuples(TEXTS, CALLS).map(lambda pair: lambda log: log.answer(pair[0], *pair[1])),
+    st.tuples(CALLS, st.integers(0, 3)).map(
+        lambda pair: lambda log: log.answer("", *pair[0], seen=max(0, len(log.entries) - pair[1]))
+    ),
+    CALLS.map(lambda calls: lambda log: log.foreign(*calls)),
+    st.just(
+        lambda log: log.message(
+            Assistant((Reasoning("hm", signature="c2ln"), Text("so"), ToolCall("a", "f", None, "{bad", "invalid_json")))
+        )
+    ),
+    st.just(lambda log: log.message(Assistant((Reasoning("unsigned"),)))),
+    st.tuples(IDS, TEXTS).map(lambda pair: lambda log: log.result(*pair)),
+    st.tuples(IDS, TEXTS).map(lambda pair: lambda log: log.message(ToolResult.of(pair[0], pair[1], error=True))),
+    st.tuples(PICK, TEXTS).map(lambda pair: on_some_key(pair[0], lambda log, key: log.result("a", pair[1], key=key))),
+    PICK.map(lambda n: on_some_key(n, lambda log, key: log.started(key))),
+    PICK.map(lambda n: on_some_key(n, lambda log, key: log.asked(key, call("a", n=1)))),
+    PICK.map(lambda n: on_some_key(n, lambda log, key: log.decided(n, key, call("a", n=1), n % 2 == 0))),
+    PICK.map(lambda n: on_some_key(n, lambda log, key: log.settled(key, ("completed", "failed", "released")[n % 3]))),
+    st.just(lambda log: log.steer()),
+    st.just(lambda log: log.interrupt()),
+    st.just(lambda log: log.begun()),
+    st.sampled_from(["completed", "max_steps", "interrupted"]).map(lambda status: lambda log: log.ended(status)),
+    st.binary(max_size=8).map(lambda body: lambda log: log.raw("message", body)),
+    st.just(lambda log: log.raw("weather", b"{}")),
+)
+LOGS = st.lists(STEPS, max_size=14)
+
+
+def written(steps: list[Step]) -> Log:
+    log = Log()
+    for step in steps:
+        step(log)
+    return log
+
+
+@settings(max_examples=150, deadline=None)
+@given(LOGS)
+def test_the_request_of_every_prefix_is_valid(steps: list[Step]) -> None:
+    """Cut the log anywhere: what may be sent then is valid for both formats, by judges that share no code with us."""
+    log = written(steps)
+    state = State()
+    for entry in log.entries:
+        state.fold([entry])
+        for format in FORMATS:
+            assert_valid(format, fit(state.request(), format).history)
+
+
+@settings(max_examples=200, deadline=None)
+@given(LOGS, st.integers(0, 14))
+def test_folding_in_pieces_equals_folding_at_once(steps: list[Step], cut: int) -> None:
+    """A state that grew, with its views used on the way, is the state of the whole log."""
+    log = written(steps)
+    grown = State()
+    grown.fold(log.entries[:cut])
+    grown.request()
+    grown.fold(log.entries[cut:])
+    whole = log.state
+    assert grown.request() == whole.request()
+    assert grown.replay() == whole.replay()
+    assert grown.findings == whole.findings
+    assert (grown.inbox, grown.run, grown.steps) == (whole.inbox, whole.run, whole.steps)
+
+
+@settings(max_examples=200, deadline=None)
+@given(LOGS)
+def test_every_real_result_is_sent_or_reported(steps: list[Step]) -> None:
+    """A recorded result stands in the request, or a finding names its words."""
+    log = written(steps)
+    state = log.state
+    sent = [message.text for message in state.request() if isinstance(message, ToolResult)]
+    reported = " ".join(finding.sentence for finding in state.findings)
+    for message in state.messages():
+        if isinstance(message, ToolResult) and message.text.strip():
+            assert message.text in sent or message.text in reported
+
+
+@settings(max_examples=100, deadline=None)
+@given(LOGS)
+def test_the_beginning_of_a_request_stays(steps: list[Step]) -> None:
+    """What was sent before a user's message is the same after more was said, so prompt caches survive."""
+    log = written(steps)
+    log.user("mark")
+    log.answer("seen")
+    before = log.state.request()
+    log.user("more")
+    log.answer("and more")
+    assert log.state.request()[: len(before)] == before
+
+
+def test_an_empty_log_asks_nothing() -> None:
+    """Nothing was said, so there is nothing to send."""
+    assert State().request() == ()
+    assert User.of("x").parts == (Text("x"),)

@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import apsw
 
@@ -132,7 +133,8 @@ def _append_many(store: SqliteStore, name: str) -> None:
 
 
 def owner() -> None:
-    """Say who this is, and live until told to end."""
+    """Under a name that looks like the fields of a stat line, say who this is, and live until told to end."""
+    Path("/proc/self/comm").write_text(") Z 1 (")
     say(this_owner())
     hear()
 

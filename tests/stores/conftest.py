@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -26,8 +28,9 @@ class Child:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
+            start_new_session=True,
         )
-        self._alarm = threading.Timer(LIMIT, self.process.kill)
+        self._alarm = threading.Timer(LIMIT, self._kill_all)
         self._alarm.start()
 
     @property
@@ -49,9 +52,14 @@ class Child:
         return self.process.wait(LIMIT)
 
     def kill(self) -> None:
-        """Kill it as a machine does: at once, with SIGKILL."""
-        self.process.kill()
+        """Kill it as a machine does: at once, with SIGKILL, and all that it forked."""
+        self._kill_all()
         self.process.wait(LIMIT)
+
+    def _kill_all(self) -> None:
+        # It leads a session of its own, so this group holds it and its forks only.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
 
     def end(self) -> None:
         self._alarm.cancel()

@@ -23,7 +23,7 @@ def test_this_process_lives() -> None:
 
 
 def test_a_process_lives_until_it_is_reaped_or_a_zombie(child: Callable[..., Any]) -> None:
-    """Alive: not dead. A zombie runs nothing more: dead. Reaped: dead."""
+    """Alive, whatever its name: not dead. A zombie runs nothing more: dead. Reaped: dead."""
     other = child("owner")
     owner = other.hear()
     assert pid_here(owner) == other.pid

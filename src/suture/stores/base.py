@@ -91,7 +91,8 @@ def status_of(marks: Mapping[str, int], *, running: bool) -> Status:
 
 def boundary_of(marks: Mapping[str, int]) -> int:
     """The first kept seq of the last compaction; 0 when there is none."""
-    return max((int(mark.partition(":")[2]) for mark in marks if mark.startswith("boundary:")), default=0)
+    named = [mark.removeprefix("boundary:") for mark in marks if mark.startswith("boundary:")]
+    return max((int(seq) for seq in named if seq.isdecimal()), default=0)
 
 
 def marked(marks: Mapping[str, int], seq: int, draft: Draft) -> dict[str, int]:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+import suture.stores.rules as rules
 from suture.entries import Draft, Entry
-from suture.stores import rules
 from suture.stores.base import Claim, Meta, SessionInfo, Status, boundary_of, link, marked
 
 
@@ -79,7 +79,7 @@ class MemoryStore:
         if expect is not None and expect != len(session.entries):
             raise rules.wrong_head(session.id, len(session.entries), expect)
         ids = {draft.id for draft in drafts}
-        if len(ids) < len(drafts) or not ids.isdisjoint(session.seqs):
+        if len(ids) < len(drafts) or not session.seqs.keys().isdisjoint(ids):
             raise rules.ids_taken(session.id, drafts)
 
     def _write(self, session: _Session, drafts: Sequence[Draft], epoch: int) -> None:

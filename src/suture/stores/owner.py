@@ -12,6 +12,9 @@ from typing import NamedTuple
 from uuid import uuid4
 
 _PROC = Path("/proc")
+_SELF = _PROC / "self"
+_NAMESPACE = _PROC / "self/ns/pid"
+_BOOT = _PROC / "sys/kernel/random/boot_id"
 
 
 class _Machine(NamedTuple):
@@ -57,10 +60,10 @@ def pid_here(owner: str) -> int | None:
 def _this_machine() -> _Machine | None:
     """None where there is no /proc, or it shows the processes of another namespace than ours."""
     try:
-        if str((_PROC / "self").readlink()) != str(os.getpid()):
+        if str(_SELF.readlink()) != str(os.getpid()):
             return None
-        namespace = str((_PROC / "self/ns/pid").readlink())
-        boot = (_PROC / "sys/kernel/random/boot_id").read_text("ascii").strip()
+        namespace = str(_NAMESPACE.readlink())
+        boot = _BOOT.read_text("ascii").strip()
     except (OSError, ValueError):
         return None
     return _Machine(boot, namespace.partition("[")[2].rstrip("]")) if boot and ":" not in boot else None

@@ -12,13 +12,15 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import apsw
 import msgspec
 
+import suture.stores.rules as rules
+from suture.canonical import canonical
 from suture.entries import Draft, Entry
-from suture.stores import rules
+from suture.errors import Conflict
 from suture.stores.base import Claim, Meta, SessionInfo, Status, boundary_of, link
 from suture.stores.database import Database
 
@@ -98,6 +100,8 @@ _KINDS: dict[Status, tuple[str, ...]] = {
 _PAGE = 200
 _FIRST_PAUSE, _LAST_PAUSE = 0.02, 0.1
 
+Binding: TypeAlias = str | bytes | int | None
+
 _marks = msgspec.json.Decoder(tuple[str, ...])
 
 
@@ -162,26 +166,18 @@ class SqliteStore:
         found: list[SessionInfo] = []
         size = max(limit, _PAGE)
         while len(found) < limit:
-            page = self._page(status, after, size)
+            page = self._page(status, meta, after, size)
             found += [info for info in page if rules.is_listed(info, status, meta)]
             if len(page) < size:
                 break
             after = page[-1].id
         return found[:limit]
 
-    def _page(self, status: Status | None, after: str | None, size: int) -> list[SessionInfo]:
-        wanted = ["id >= ''" if after is None else "id > :after"]
-        kinds = _KINDS.get(status, ()) if status else ()
-        if kinds:
-            # ';' follows ':', so this covers the kind alone and all of its marks.
-            ranges = " OR ".join(f"mark >= '{kind}' AND mark < '{kind};'" for kind in kinds)
-            wanted.append(f"key IN (SELECT session FROM marks WHERE {ranges})")
-        if status == "running":
-            wanted.append("owner IS NOT NULL")
-        sessions = f"SELECT * FROM sessions WHERE {' AND '.join(wanted)} ORDER BY id LIMIT :size"
+    def _page(self, status: Status | None, meta: Meta | None, after: str | None, size: int) -> list[SessionInfo]:
+        where, bindings = _candidates(status, meta, after)
+        query = _INFOS.format(sessions=f"SELECT * FROM sessions WHERE {where} ORDER BY id LIMIT :size")
         with self._database.connection() as db:
-            rows = db.execute(_INFOS.format(sessions=sessions), {"after": after, "size": size}).fetchall()
-        return list(_infos(rows))
+            return list(_infos(db.execute(query, {**bindings, "size": size}).fetchall()))
 
     def claim(self, session_id: str, owner: str, ttl: float) -> Claim:
         """Claim a session under a new epoch, as `Store.claim` says."""
@@ -205,7 +201,11 @@ class SqliteStore:
         self._database.write(lambda db: db.execute(free, (claim.session_id, claim.epoch)))
 
     def erase(self, session_id: str, entry_id: str) -> None:
-        """Replace an entry's body by nothing, as `Store.erase` says; it leaves the file and its WAL too."""
+        """Replace an entry's body by nothing, as `Store.erase` says.
+
+        The bytes leave the file and its WAL as well; while somebody reads an older state they stay in the WAL, and a
+        repeat, or the last close, takes them out.
+        """
         self._database.write(lambda db: _erase(db, session_id, entry_id))
         with self._database.connection() as db:
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -258,7 +258,7 @@ def _append(
     row = _row(db, session_id)
     rules.require_epoch(session_id, epoch, row.epoch)
     if expect is not None and expect != row.head:
-        return _repeated(db, row, drafts) or _refuse(rules.wrong_head(session_id, row.head, expect))
+        return _repeated(db, row, drafts, otherwise=rules.wrong_head(session_id, row.head, expect))
     now = time.time()
     expires = now + row.ttl if epoch is not None and row.owner is not None else row.expires
     if not drafts and not meta and expires == row.expires:
@@ -270,15 +270,11 @@ def _append(
     except apsw.ConstraintError as error:
         if getattr(error, "extendedresult", 0) != apsw.SQLITE_CONSTRAINT_UNIQUE:  # missing in the stubs
             raise
-        return _repeated(db, row, drafts) or _refuse(rules.ids_taken(session_id, drafts))
+        return _repeated(db, row, drafts, otherwise=rules.ids_taken(session_id, drafts))
     head = row.head + len(drafts)
     db.execute(_WRITE_ROW, (head, chain, expires, rules.merged_meta(row.meta, meta), now, row.key))
     _move_marks(db, row, drafts)
     return head
-
-
-def _refuse(error: Exception) -> int:
-    raise error
 
 
 def _new_row(db: apsw.Connection, session_id: str, now: float) -> _Row:
@@ -304,10 +300,13 @@ def _move_marks(db: apsw.Connection, row: _Row, drafts: Sequence[Draft]) -> None
             db.execute(_NEW_MARK, (row.key, mark, seq))
 
 
-def _repeated(db: apsw.Connection, row: _Row, drafts: Sequence[Draft]) -> int | None:
-    """The last seq of the batch when it is there already, whole and in this order."""
+def _repeated(db: apsw.Connection, row: _Row, drafts: Sequence[Draft], otherwise: Conflict) -> int:
+    """The last seq of the batch when it is there already, whole and in this order; otherwise that error is raised."""
     find = "SELECT seq FROM entries WHERE session = ? AND id = ?"
-    return rules.last_of_run([db.execute(find, (row.key, draft.id)).get for draft in drafts])
+    last = rules.last_of_run([db.execute(find, (row.key, draft.id)).get for draft in drafts])
+    if last is None:
+        raise otherwise
+    return last
 
 
 def _claim(db: apsw.Connection, session_id: str, owner: str, ttl: float) -> Claim:
@@ -342,6 +341,23 @@ def _delete(db: apsw.Connection, session_id: str) -> None:
         db.execute("DELETE FROM marks WHERE session = ?", (row.key,))
         db.execute("DELETE FROM sessions WHERE key = ?", (row.key,))
         db.execute("UPDATE deleted SET entries = entries + ?, epoch = max(epoch, ?)", (row.head, row.epoch))
+
+
+def _candidates(status: Status | None, meta: Meta | None, after: str | None) -> tuple[str, dict[str, Binding]]:
+    """A condition that holds for every session that is to be listed, and for few others, and what it binds."""
+    bindings: dict[str, Binding] = {"after": after or ""}
+    wanted = ["id >= :after" if after is None else "id > :after"]
+    if status in _KINDS:
+        # ';' follows ':', so this covers the kind alone and all of its marks.
+        ranges = " OR ".join(f"mark >= '{kind}' AND mark < '{kind};'" for kind in _KINDS[status])
+        wanted.append(f"key IN (SELECT session FROM marks WHERE {ranges})")
+    if status == "running":
+        wanted.append("owner IS NOT NULL")
+    # Meta is kept as canonical JSON, in which a pair has one text.
+    for index, (key, value) in enumerate((meta or {}).items()):
+        wanted.append(f"instr(meta, :pair{index})")
+        bindings[f"pair{index}"] = canonical({key: value})[1:-1]
+    return " AND ".join(wanted), bindings
 
 
 # Rows -----------------------------------------------------------------------------------------

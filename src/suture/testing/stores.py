@@ -279,8 +279,9 @@ class StoreContract:
             store.append("s", drafts("1"), expect=1)
         with pytest.raises(Conflict):
             store.append("s", drafts("1", "1"))
-        with pytest.raises(Fenced):
-            store.append("s", drafts("1"), epoch=1)
+        for epoch in (-1, 0, 1):
+            with pytest.raises(Fenced):
+                store.append("s", drafts("1"), epoch=epoch)
         with pytest.raises(NotJson):
             store.append("s", drafts("1"), meta={"a": b"bytes"})
         assert store.info("s") is None
@@ -481,7 +482,7 @@ class StoreContract:
         """A listing shows only the sessions whose meta holds all that was asked for."""
         store.append("a", [], meta={"user": "ada", "team": 1})
         store.append("b", [], meta={"user": "ada", "team": 2, "tags": ["x"]})
-        store.append("c", drafts("1", opens=["approval:1:0"]), meta={"user": "bob", "team": True})
+        store.append("c", drafts("1", opens=["approval:1:0"]), meta={"user": "bob", "team": True, "in": {"team": 1}})
         rows: list[tuple[dict[str, object], str]] = [
             ({}, "abc"),
             ({"user": "ada"}, "ab"),
@@ -498,8 +499,8 @@ class StoreContract:
 
     def test_deleting_leaves_nothing(self, store: Store, other: Store) -> None:
         """A deleted session is gone with its entries, marks, claim and meta; one of the same id begins anew."""
-        store.append("s", drafts("1", "2", opens=["approval:1:0"]), meta={"a": 1})
         store.append("t", drafts("1"))
+        store.append("s", drafts("1", "2", opens=["approval:1:0"]), meta={"a": 1})
         store.claim("s", ELSEWHERE, 300)
         other.delete("s")
         other.delete("s")
@@ -725,6 +726,18 @@ class StoreContract:
             time.sleep(0.15)
             other.append("t", drafts("1"))
             assert (one.result(30), any_.result(30)) == (False, True)
+
+    def test_a_deletion_hides_no_news(self, store: Store, other: Store) -> None:
+        """What is appended anywhere is news, whatever else was deleted meanwhile."""
+        store.append("long", drafts(*map(str, range(50))))
+        with ThreadPoolExecutor(1) as pool:
+            started = time.monotonic()
+            waiting = pool.submit(store.news, None, 0, 10)
+            time.sleep(0.1)
+            other.delete("long")
+            other.append("s", drafts("1"))
+            assert waiting.result(30) is True
+            assert time.monotonic() - started < 5
 
     def test_claims_and_deletions_are_no_news(self, store: Store, other: Store) -> None:
         """Only what is appended is news."""

@@ -1,0 +1,110 @@
+"""Writes that wait for one another share a commit: whoever leads commits its own and all that wait, and hands over.
+
+There is no writer thread. A single writer pays nothing for it; many pay for one commit together. An interrupt of
+the leading thread ends its own write only: the others go back, and the first of them leads.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Generic, TypeVar, cast
+
+C = TypeVar("C")
+T = TypeVar("T")
+
+_LOOK_AGAIN = 1.0
+
+
+class Write(Generic[C]):
+    """A piece of work on a `C` that waits for its commit, and what came of it."""
+
+    def __init__(self, work: Callable[[C], object]) -> None:
+        self.work = work
+        self.answer: object = None
+        self.error: Exception | None = None
+        self.is_done = False
+        self.leads = False
+        self._sleep = threading.Lock()
+        self._sleep.acquire()
+
+    def wait(self) -> None:
+        """Return when it is done, or has to lead."""
+        while not (self.is_done or self.leads):
+            # An interrupt can keep a leader from waking it; so it looks again by itself.
+            self._sleep.acquire(timeout=_LOOK_AGAIN)
+
+    def wake(self) -> None:
+        """End its wait."""
+        if self._sleep.locked():
+            self._sleep.release()
+
+
+class GroupCommit(Generic[C]):
+    """`commit` carries out a list of writes at once: it fails for all, or keeps in each write what came of it."""
+
+    def __init__(self, commit: Callable[[list[Write[C]]], None]) -> None:
+        self._commit = commit
+        self._mutex = threading.Lock()
+        self._waiting: deque[Write[C]] = deque()
+        self._is_led = False
+
+    def do(self, work: Callable[[C], T]) -> T:
+        """The work's answer, when it is committed. It may be done twice, when a leader is interrupted.
+
+        Raises:
+            Exception: what the work raised, or the commit.
+        """
+        write = Write(work)
+        try:
+            with self._mutex:
+                self._waiting.append(write)
+                if not self._is_led:
+                    self._is_led = write.leads = True
+            write.wait()
+            if write.leads:
+                self._lead(write)
+            if write.error is not None:
+                raise write.error
+            return cast("T", write.answer)
+        finally:
+            if write.leads or not write.is_done:
+                self._leave(write)
+
+    def _lead(self, own: Write[C]) -> None:
+        """Commit all that waits, this one among it."""
+        writes: list[Write[C]] = []
+        try:
+            with self._mutex:
+                writes.extend(self._waiting)
+                self._waiting.clear()
+            self._commit(writes)
+        except Exception as error:
+            if len(writes) == 1:
+                raise
+            for write in writes:
+                write.error = write.error or error
+        except BaseException:
+            with self._mutex:
+                self._waiting.extendleft(write for write in reversed(writes) if write is not own)
+            raise
+        for write in writes:
+            write.is_done = True
+        for write in writes:
+            write.wake()
+
+    def _leave(self, own: Write[C]) -> None:
+        """Wait no more; a leader makes the first that waits the next one."""
+        with self._mutex:
+            if own in self._waiting:
+                self._waiting.remove(own)
+            if not own.leads:
+                return
+            own.leads = False
+            if not self._waiting:
+                self._is_led = False
+                return
+            successor = self._waiting[0]
+            successor.leads = True
+        successor.wake()

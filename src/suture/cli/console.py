@@ -10,23 +10,32 @@ import json
 import re
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import click
 
-from suture.errors import SutureError
+from suture.errors import HistoryError, SutureError
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.text import Text
 
 Piece: TypeAlias = str | tuple[str, str]  # words, or words and a style of rich
-Command = TypeVar("Command", bound=Callable[..., object])
 
 FINE, FOUND, FAILED = 0, 1, 2
 
 # Control characters and those that turn the direction of writing, line feed and tab apart; and surrogates.
 _UNSHOWABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+# What an error tells a programmer to write, as it is written here.
+_SPOKEN_HERE = {
+    "`open_approvals()`": "`suture approvals`",
+    "`unknown_outcomes()`": "`suture show`",
+    "force=True": "--force",
+    "format=...": "--format F",
+    "format=": "--format ",
+}
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 
@@ -55,6 +64,9 @@ def _told(command: Callable[[], object], json_wanted: bool) -> int:
     except (click.ClickException, SutureError) as error:
         _tell(error, json_wanted)
         return FAILED
+    except RecursionError:
+        _tell(HistoryError("Something in it is nested deeper than suture reads. Flatten it."), json_wanted)
+        return FAILED
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
         return 130
@@ -67,41 +79,45 @@ def _tell(error: click.ClickException | SutureError, json_wanted: bool) -> None:
     elif isinstance(error, click.UsageError):
         error.show()
     else:
-        Page(stderr=True).line(("Error: ", "bold red"), _message(error))
+        Page(stderr=True).line(("Error: ", "bold red"), message_of(error))
 
 
 def failure(error: Exception, **more: object) -> dict[str, object]:
     """An error as a JSON document."""
-    return {"error": {"type": type(error).__name__, "message": _message(error), **more}}
+    return {"error": {"type": type(error).__name__, "message": message_of(error), **more}}
 
 
-def _message(error: Exception) -> str:
-    return error.format_message() if isinstance(error, click.ClickException) else str(error)
+def message_of(error: Exception) -> str:
+    """What an error says, in the words of the command line."""
+    if isinstance(error, click.ClickException):
+        return error.format_message()
+    message = str(error)
+    for written, spoken in _SPOKEN_HERE.items():
+        message = message.replace(written, spoken)
+    return message
 
 
 # JSON -----------------------------------------------------------------------------------------
 
 
-def json_text(value: object, *, indent: int | None = 2) -> str:
-    """A value as JSON that any stream takes: lone surrogates stand as escapes."""
-    text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
-    return json.dumps(value, indent=indent, allow_nan=False) if _has_surrogates(text) else text
-
-
-def _has_surrogates(text: str) -> bool:
-    return any("\ud800" <= character <= "\udfff" for character in text) if not text.isascii() else False
+def json_bytes(value: object, *, indent: int | None = 2) -> bytes:
+    """A value as a line or lines of JSON in UTF-8; where lone surrogates forbid that, in ASCII."""
+    try:
+        return (json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False) + "\n").encode()
+    except UnicodeEncodeError:
+        return (json.dumps(value, indent=indent, allow_nan=False) + "\n").encode()
 
 
 def print_json(document: object) -> None:
-    """Print the one document, as UTF-8 whatever the terminal speaks."""
-    write((json_text(document) + "\n").encode())
+    """Print the one document, in UTF-8 whatever the terminal speaks."""
+    write(json_bytes(document))
 
 
 def write(content: bytes) -> None:
     """Write bytes to stdout as they are."""
-    stream = click.get_binary_stream("stdout")
-    stream.write(content)
-    stream.flush()
+    sys.stdout.flush()
+    sys.stdout.buffer.write(content)
+    sys.stdout.buffer.flush()
 
 
 # For people -----------------------------------------------------------------------------------
@@ -109,7 +125,7 @@ def write(content: bytes) -> None:
 
 def clean(text: str) -> str:
     """The text with control characters shown as escapes."""
-    return _UNSHOWABLE.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+    return _UNSHOWABLE.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
 class Page:
@@ -119,40 +135,53 @@ class Page:
         self._stderr = stderr
         self.fancy = (sys.stderr if stderr else sys.stdout).isatty()
 
-    def line(self, *pieces: Piece, indent: int = 0) -> None:
-        """One line, or as many as the words have or need; those behind the first are indented like it."""
-        if self.fancy:
+    def line(self, *pieces: Piece, indent: int = 0, whole: bool = False) -> None:
+        """One line, or as many as the words have or need; those behind the first are indented like it.
+
+        A `whole` line is one to be copied: only the terminal breaks it.
+        """
+        if self.fancy and whole:
+            self._console.print(text(*pieces), soft_wrap=True)
+        elif self.fancy:
             from rich.padding import Padding
 
             self.show(Padding(text(*pieces), (0, 0, 0, indent)))
         else:
             lead = " " * indent
-            words = "".join(clean(piece if isinstance(piece, str) else piece[0]) for piece in pieces)
+            words = "".join(clean(_words(piece)) for piece in pieces)
             click.echo("\n".join((lead + line).rstrip() for line in words.split("\n")), err=self._stderr)
 
-    def heading(self, title: str, aside: str = "") -> None:
+    def heading(self, title: str) -> None:
         """A line that opens a section."""
         self.line()
-        self.line((title, "bold"), (f"  {aside}" if aside else "", "dim"))
+        self.line((title, "bold"))
 
-    def table(self, columns: Sequence[str], rows: Sequence[Sequence[Piece]]) -> None:
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[Piece]], indent: int = 0) -> None:
         """Rows under headings."""
         if self.fancy:
-            self.show(_table(columns, rows))
+            from rich.padding import Padding
+
+            self.show(Padding(_table(columns, rows), (0, 0, 0, indent)))
             return
-        words = [list(columns), *([clean(cell if isinstance(cell, str) else cell[0]) for cell in row] for row in rows)]
+        words = [list(columns), *([clean(_words(cell)) for cell in row] for row in rows)]
         widths = [max(len(row[at]) for row in words) for at in range(len(columns))]
         for row in words:
-            self.line("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            self.line("  ".join(cells).rstrip(), indent=indent)
 
     def show(self, renderable: RenderableType) -> None:
         """Anything that rich can show; only where `fancy` holds."""
-        self._console().print(renderable)
+        self._console.print(renderable)
 
+    @cached_property
     def _console(self) -> Console:
         from rich.console import Console
 
         return Console(stderr=self._stderr, highlight=False)
+
+
+def _words(piece: Piece) -> str:
+    return piece if isinstance(piece, str) else piece[0]
 
 
 def text(*pieces: Piece) -> Text:
@@ -161,8 +190,7 @@ def text(*pieces: Piece) -> Text:
 
     whole = Text()
     for piece in pieces:
-        words, style = (piece, "") if isinstance(piece, str) else piece
-        whole.append(clean(words), style)
+        whole.append(clean(_words(piece)), "" if isinstance(piece, str) else piece[1])
     return whole
 
 
@@ -170,7 +198,7 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[Piece]]) -> Renderabl
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
+    table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False, show_edge=False)
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -11,6 +11,10 @@ from suture.cli.console import FINE, Page, as_json, print_json
 from suture.cli.render import call_text
 from suture.cli.sessions import approval_document
 from suture.cli.stores import in_store, opened, session_at
+
+if TYPE_CHECKING:
+    from suture import Approval
+    from suture.stores import Entry
 
 by_whom = click.option("--by", metavar="WHO", help="Who decides; it is recorded.")
 with_note = click.option("--note", metavar="TEXT", help="Why; of a denial the model reads it.")
@@ -25,7 +29,7 @@ with_digest = click.option("--digest", metavar="D", help="Decide only if the cal
 @in_store
 @as_json
 def approvals(session: str | None, url: str, as_json: bool) -> int:
-    """List the calls that wait for a person, of SESSION or of all."""
+    """List the calls that wait for a person."""
     import suture
 
     if session is None:
@@ -44,7 +48,7 @@ def approvals(session: str | None, url: str, as_json: bool) -> int:
     return FINE
 
 
-def _tell_approval(page: Page, session: str, one: suture.Approval, url: str) -> None:
+def _tell_approval(page: Page, session: str, one: Approval, url: str) -> None:
     page.line((one.key, "bold"), "  ", call_text(one.call), ("  " + one.effect, "yellow"))
     if one.description:
         page.line(one.description, indent=2)
@@ -80,7 +84,10 @@ def approve(
     digest: str | None,
     as_json: bool,
 ) -> int:
-    """Let CALL of SESSION run. CALL is its key, such as 12:0, or its wire id; the next run takes it up."""
+    """Let CALL of SESSION run.
+
+    CALL is its key, such as 12:0, or its wire id; `suture approvals` shows both. The next run takes it up.
+    """
     edited = None if arguments is None else _object(arguments)
     with session_at(url, session) as handle:
         entry = handle.approve(call, note=note, by=by, arguments=edited, digest=digest)
@@ -96,9 +103,7 @@ def approve(
 @by_whom
 @with_digest
 @as_json
-def deny(
-    session: str, call: str, url: str, note: str | None, by: str | None, digest: str | None, as_json: bool
-) -> int:
+def deny(session: str, call: str, url: str, note: str | None, by: str | None, digest: str | None, as_json: bool) -> int:
     """Say no to CALL of SESSION; the model reads the note."""
     with session_at(url, session) as handle:
         entry = handle.deny(call, note=note, by=by, digest=digest)
@@ -110,13 +115,15 @@ def _object(text: str) -> dict[str, object]:
     try:
         value = json.loads(text)
     except ValueError as error:
-        raise click.BadParameter(f"not JSON: {error}. Say, for example, '{{\"total\": 100}}'.", param_hint="--arguments") from error
+        raise click.BadParameter(
+            f"not JSON: {error}. Say, for example, '{{\"total\": 100}}'.", param_hint="--arguments"
+        ) from error
     if not isinstance(value, dict):
         raise click.BadParameter("not a JSON object. Say, for example, '{\"total\": 100}'.", param_hint="--arguments")
     return value
 
 
-def _tell_decision(session: str, call: str, decision: str, entry: suture.Entry | None, as_json: bool) -> None:
+def _tell_decision(session: str, call: str, decision: str, entry: Entry | None, as_json: bool) -> None:
     key = _key_of(entry) or call
     if as_json:
         seq = None if entry is None else entry.seq
@@ -127,7 +134,7 @@ def _tell_decision(session: str, call: str, decision: str, entry: suture.Entry |
         Page().line((f"{key} of {session} is {decision}", "green"), "; the next run takes it up.")
 
 
-def _key_of(entry: suture.Entry | None) -> str | None:
+def _key_of(entry: Entry | None) -> str | None:
     body = None if entry is None else entry.data
     key = body.get("key") if isinstance(body, dict) else None
     return key if isinstance(key, str) else None
@@ -142,14 +149,19 @@ def _key_of(entry: suture.Entry | None) -> str | None:
 @in_store
 @as_json
 def steer(session: str, text: str, url: str, as_json: bool) -> int:
-    """Leave TEXT for the model: the run that is on delivers it, or the next one."""
+    """Leave TEXT for the model of SESSION.
+
+    The run that is on delivers it with its next request, or the next run does.
+    """
     with session_at(url, session) as handle:
         id = handle.steer(text)
         running = handle.info().status == "running"
     if as_json:
         print_json({"session": session, "inbox": id, "running": running})
     else:
-        Page().line(f"The {'run that is on' if running else 'next run'} of {session} delivers it.")
+        Page().line(
+            f"The run of {session} that is on delivers it." if running else f"The next run of {session} delivers it."
+        )
     return FINE
 
 
@@ -160,7 +172,7 @@ def steer(session: str, text: str, url: str, as_json: bool) -> int:
 @by_whom
 @as_json
 def interrupt(session: str, url: str, reason: str | None, by: str | None, as_json: bool) -> int:
-    """Stop the run of SESSION, in whatever process it is."""
+    """Stop the run of SESSION, wherever it is."""
     with session_at(url, session) as handle:
         running = handle.info().status == "running"
         entry = handle.interrupt(reason=reason, by=by)
@@ -195,8 +207,9 @@ def settle(
     force: bool,
     as_json: bool,
 ) -> int:
-    """Say what became of CALL of SESSION, which had started and never answered.
+    """Say what became of CALL, which never answered.
 
+    CALL had started when its run was cut off, and must not be repeated unchecked; `suture show` lists such calls.
     completed and failed answer it; released says that it did not happen, so that the next run runs it.
     """
     with session_at(url, session) as handle:

@@ -9,15 +9,14 @@ from __future__ import annotations
 import json
 import os
 import stat
+import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal, NoReturn, TypeAlias, TypeVar
 
-import click
-
-from suture.cli.console import json_text
+from suture.cli.console import json_bytes
 from suture.errors import HistoryError, UnhealableHistory
 
 MAX_BYTES = 256 * 1024 * 1024
@@ -56,8 +55,8 @@ class HistoryFile:
         if history is self.history:
             return self.content
         if self.shape == "lines" and isinstance(history, list):
-            return b"".join((json_text(message, indent=None) + "\n").encode() for message in history)
-        return (json_text(history) + "\n").encode()
+            return b"".join(json_bytes(message, indent=None) for message in history)
+        return json_bytes(history)
 
 
 def read_history(path: str) -> HistoryFile:
@@ -82,13 +81,18 @@ def read_history(path: str) -> HistoryFile:
 def _content(path: str, name: str) -> bytes:
     try:
         if path == STDIN:
-            return _bounded(click.get_binary_stream("stdin"), name)
+            return _bounded(sys.stdin.buffer, name)
         with Path(path).open("rb") as file:
             if os.fstat(file.fileno()).st_size > MAX_BYTES:
                 _too_large(name)
             return _bounded(file, name)
     except OSError as error:
-        raise HistoryError(f"{name}: cannot be read: {(error.strerror or str(error)).lower()}.") from error
+        raise HistoryError(f"{name}: cannot be read: {_reason(error)}.") from error
+
+
+def _reason(error: Exception) -> str:
+    """Why the system refused, in its words."""
+    return (getattr(error, "strerror", None) or str(error)).lower()
 
 
 def _bounded(file: BinaryIO, name: str) -> bytes:
@@ -181,11 +185,16 @@ def _broken(name: str, line: int | None, error: Exception, *, whole: bool) -> Hi
     if isinstance(error, RecursionError):
         return HistoryError(f"{where}: nested deeper than suture reads. Flatten it.")
     if not isinstance(error, json.JSONDecodeError):
-        return HistoryError(f"{where}: not JSON: {error}.")
-    what = f"not JSON at column {error.colno}: {error.msg[:1].lower()}{error.msg[1:]}"
-    if error.doc[error.pos :].strip():
-        return HistoryError(f"{where}: {what}. Correct the {'place' if whole else 'line'}, then try again.")
-    return HistoryError(f"{where}: {what}. The {'file' if whole else 'line'} ends in the middle; it may have been cut off.")
+        return HistoryError(f"{where}: not JSON: {_number_fault(error)}.")
+    unit = "file" if whole else "line"
+    if error.msg.startswith("Unterminated string") or not error.doc[error.pos :].strip():
+        return HistoryError(f"{where}: not JSON: the {unit} ends in the middle. It may have been cut off; get it whole.")
+    what = f"{error.msg[:1].lower()}{error.msg[1:]}"
+    return HistoryError(f"{where}: not JSON at column {error.colno}: {what}. Correct that {unit}, then try again.")
+
+
+def _number_fault(error: Exception) -> str:
+    return "a number has thousands of digits" if "digits" in str(error) else str(error)
 
 
 # Writing --------------------------------------------------------------------------------------
@@ -197,14 +206,14 @@ def write_whole(path: Path, content: bytes) -> None:
     Raises:
         HistoryError: it cannot be written. What was there still is.
     """
-    target = path.resolve()
     try:
+        target = path.resolve()
         if target.exists() and not target.is_file():
             target.write_bytes(content)
         else:
             _replace(target, content)
-    except OSError as error:
-        raise HistoryError(f"{path}: cannot be written: {(error.strerror or str(error)).lower()}.") from error
+    except (OSError, RuntimeError) as error:  # RuntimeError: a circle of links
+        raise HistoryError(f"{path}: cannot be written: {_reason(error)}.") from error
 
 
 def _replace(target: Path, content: bytes) -> None:

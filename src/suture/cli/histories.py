@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from suture.cli.console import FAILED, FINE, FOUND, Page, as_json, failure, print_json, write
+from suture.cli.console import FAILED, FINE, FOUND, Page, as_json, failure, message_of, print_json, write
 from suture.cli.files import HistoryFile, read_history, write_whole
 from suture.errors import HistoryError, UnhealableHistory
 
@@ -51,7 +51,7 @@ def heal(
     output: Path | None,
     as_json: bool,
 ) -> int:
-    """Mend the history in FILE, so that no provider refuses it.
+    """Mend the history in FILE, so that it is not refused.
 
     FILE is a request with `messages`, a list of messages, or one message per line; "-" is stdin. The history
     goes to stdout or to -o, in the shape of FILE; what was changed goes to stderr.
@@ -89,13 +89,19 @@ def _tell_changes(given: HistoryFile, healed: Healed) -> None:
     if given.had_bom:
         page.line(f"{given.name}: the byte order mark at the beginning was left out.")
     for change in healed.changes:
-        rules = f" [{', '.join(change.rules)}]" if change.rules else ""
-        page.line((f"{given.name}:{change.path}: ", "dim"), (change.code, "yellow"), (rules, "dim"), f": {change.action}")
+        rules = (_bracketed(change.rules), "dim")
+        page.line(
+            (f"{given.name}:{change.path}: ", "dim"), (change.code, "yellow"), rules, f": {change.action}", whole=True
+        )
         if change.detail:
             page.line(("lost: " if change.lost != "none" else "now: ", "dim"), change.detail, indent=4)
     for hint in healed.hints:
         page.line((f"{given.name}: ", "dim"), ("hint", "cyan"), f": {hint}")
     page.line(f"{given.name}: {_counted(len(healed.changes))}.")
+
+
+def _bracketed(rules: Sequence[str]) -> str:
+    return f" [{', '.join(rules)}]" if rules else ""
 
 
 def _counted(changes: int) -> str:
@@ -113,9 +119,9 @@ def _tell_unhealable(name: str, error: UnhealableHistory, as_json: bool) -> None
         print_json(failure(error, findings=[_finding(one) for one in error.findings]))
         return
     page = Page(stderr=True)
-    page.line((f"{name}: ", "dim"), str(error))
+    page.line((f"{name}: ", "dim"), message_of(error))
     for one in error.findings:
-        page.line(f"{name}:{one}")
+        page.line(f"{name}:{one}", whole=True)
 
 
 # Checking -------------------------------------------------------------------------------------
@@ -127,7 +133,10 @@ def _tell_unhealable(name: str, error: UnhealableHistory, as_json: bool) -> None
 @for_target
 @as_json
 def check(paths: Sequence[str], format: str | None, target: str | None, as_json: bool) -> int:
-    """Say what a provider would refuse in each FILE, a line per finding: `file:path: CODE [RULES]: sentence`."""
+    """Say what a provider would refuse in each FILE.
+
+    A line per finding, as a compiler writes them: `file:path: CODE [RULES]: sentence`.
+    """
     checked = [_checked(path, format, target) for path in paths]
     if as_json:
         print_json({"files": [one.document() for one in checked]})
@@ -158,13 +167,13 @@ class _Checked:
 
     def tell(self) -> None:
         if self.error is not None:
-            Page(stderr=True).line(("Error: ", "bold red"), str(self.error))
+            Page(stderr=True).line(("Error: ", "bold red"), message_of(self.error))
             return
         page = Page()
         for one in self.findings:
             colour = "red" if one.severity == "REJ" else "yellow"
-            where, rules = f"{self.name}:{one.path}: ", f" [{', '.join(one.rules)}]"
-            page.line((where, "dim"), (one.code, colour), (rules, "dim"), f": {one.sentence}")
+            where, rules = (f"{self.name}:{one.path}: ", "dim"), (_bracketed(one.rules), "dim")
+            page.line(where, (one.code, colour), rules, f": {one.sentence}", whole=True)
 
 
 def _checked(path: str, format: str | None, target: str | None) -> _Checked:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from suture.cli.console import Page, Piece, text
+from suture.cli.console import Page, text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 ROLES = {"user": "bold cyan", "assistant": "bold magenta", "system": "bold blue", "tool": "bold yellow"}
 
 MARK = "[stand-in] "
+
+_SEQ_WIDTH, _ROLE_WIDTH = 3, 9
 
 
 @dataclass
@@ -71,7 +73,7 @@ class Transcript:
         if title:
             page.line(f"{title}:", indent=3)
         for line in self.lines:
-            page.line(f"{_seq(line)}  {line.role:<9}  {_under(line.words, 16)}".rstrip())
+            page.line(f"{_seq(line)}  {line.role:<{_ROLE_WIDTH}}  {_under(line.words, 16)}".rstrip())
             for call in line.calls:
                 key = f"{call.key}  " if call.key else ""
                 answer = "".join(words for words, _ in _answer(call, waiting or {}))
@@ -151,7 +153,7 @@ def _answer(call: CallLine, waiting: Mapping[str, str]) -> Iterator[tuple[str, s
 
 
 def _seq(line: Line) -> str:
-    return f"{line.seq if line.seq is not None else '':>3}"
+    return f"{line.seq if line.seq is not None else '':>{_SEQ_WIDTH}}"
 
 
 def _under(words: str, column: int) -> str:
@@ -170,21 +172,28 @@ def _framed(title: str, content: RenderableType) -> RenderableType:
 
 def _grid(lines: Iterable[Line], waiting: Mapping[str, str]) -> RenderableType:
     from rich.console import Group
+
+    shown: list[RenderableType] = []
+    for line in lines:
+        shown.append(_message(line))
+        if line.calls:
+            shown.append(_calls(line.calls, waiting))
+    return Group(*shown)
+
+
+def _message(line: Line) -> RenderableType:
     from rich.table import Table
 
     grid = Table.grid(padding=(0, 2, 0, 0), expand=True)
-    grid.add_column(justify="right", style="dim", no_wrap=True)
-    grid.add_column(no_wrap=True)
+    grid.add_column(justify="right", style="dim", width=_SEQ_WIDTH)
+    grid.add_column(width=_ROLE_WIDTH)
     grid.add_column(ratio=1, overflow="fold")
-    for line in lines:
-        body: list[RenderableType] = [text(line.words)] if line.words else []
-        if line.calls:
-            body.append(_calls(line.calls, waiting))
-        grid.add_row(_seq(line).strip(), text((line.role, ROLES.get(line.role, ""))), Group(*body))
+    grid.add_row(_seq(line).strip(), text((line.role, ROLES.get(line.role, ""))), text(line.words))
     return grid
 
 
 def _calls(calls: Iterable[CallLine], waiting: Mapping[str, str]) -> RenderableType:
+    from rich.padding import Padding
     from rich.table import Table
 
     table = Table.grid(padding=(0, 1, 0, 0), expand=True)
@@ -194,7 +203,7 @@ def _calls(calls: Iterable[CallLine], waiting: Mapping[str, str]) -> RenderableT
     table.add_column(ratio=5, overflow="fold")
     for call in calls:
         table.add_row(text(call.key or "·"), text(call_text(call.call)), "→", text(*_answer(call, waiting)))
-    return table
+    return Padding(table, (0, 0, 0, _SEQ_WIDTH + 2))
 
 
 # As JSON --------------------------------------------------------------------------------------

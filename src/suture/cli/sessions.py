@@ -78,7 +78,7 @@ def info_document(info: SessionInfo) -> dict[str, object]:
 @in_store
 @as_json
 def show(session: str, url: str, as_json: bool) -> int:
-    """Show SESSION: its conversation, calls beside their results, and all that waits for somebody."""
+    """Show SESSION, and all of it that waits for somebody."""
     with session_at(url, session) as handle:
         view = _View(handle)
     if as_json:
@@ -114,13 +114,14 @@ class _View:
         status = (info.status, COLOURS.get(info.status, "yellow"))
         runner = ", needs a runner" if info.needs_runner else ""
         page.line((info.id, "bold"), "  ", status, (f"{runner}, {info.head} entries, updated {info.updated_at}", "dim"))
-        page.line()
-        self.transcript.tell(page, waiting={one.key: _waits(one) for one in self.approvals})
+        if self.transcript.lines:
+            page.line()
+            self.transcript.tell(page, waiting={one.key: _waits(one) for one in self.approvals})
         self._tell_waiting(page)
 
     def _tell_waiting(self, page: Page) -> None:
         sections: list[tuple[str, list[str]]] = [
-            ("Waits for approval", [f"{one.key}  {call_text(one.call)}: {_waits(one)}" for one in self.approvals]),
+            ("Approvals", [f"{one.key}  {call_text(one.call)}: {_waits(one)}" for one in self.approvals]),
             ("Outcome unknown", [f"{one.key}  {call_text(one.call)}, started {one.started_at}" for one in self.unknown]),
             ("Inbox", self.inbox),
             ("Findings", [f"entry {one['seq']}: {one['code']}: {one['sentence']}" for one in self.findings]),
@@ -175,7 +176,7 @@ def _unknown_document(one: UnknownOutcome) -> dict[str, object]:
 @in_store
 @as_json
 def request(session: str, format: str, url: str, as_json: bool) -> int:  # noqa: ARG001  it prints JSON either way
-    """Print what may be sent of SESSION now, as that provider takes it."""
+    """Print what may be sent of SESSION now."""
     with session_at(url, session) as handle:
         print_json(handle.request(format))
     return FINE

@@ -32,8 +32,10 @@ def opened(url: str) -> Iterator[Store]:
     import suture
 
     require_shared(url)
-    if url.startswith(_SQLITE) and not Path(unquote(url[len(_SQLITE) :])).exists():
-        raise StoreError(f"There is no store at {url!r}: the file does not exist. Check the path; a first run makes the file.")
+    if url.startswith(_SQLITE) and not _is_there(unquote(url[len(_SQLITE) :])):
+        raise StoreError(
+            f"There is no store at {url!r}: the file does not exist. Check the path; a first run makes the file."
+        )
     store = suture.open_store(url)
     try:
         yield store
@@ -54,6 +56,13 @@ def session_at(url: str, id: str) -> Iterator[Session]:
         session = suture.Session(store, id)
         session.info()
         yield session
+
+
+def _is_there(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except OSError:
+        return False
 
 
 def require_shared(url: str) -> None:

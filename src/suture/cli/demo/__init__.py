@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 @click.option("--keep", is_flag=True, help="Keep the temporary folder, to look at it afterwards.")
 @as_json
 def demo(url: str | None, keep: bool, as_json: bool) -> int:
-    """Watch a run die inside a tool and its conversation go on: real processes, no key, no network."""
+    """Watch a run die inside a tool and go on.
+
+    Real processes on a real store; it needs no key and no network, and takes a few seconds.
+    """
     if url is not None:
         require_shared(url)
     with _folder(keep) as folder, _stage(url, folder) as stage:

@@ -95,9 +95,9 @@ def _openai_call(call: Json, used: set[str]) -> Iterator[str]:
         return
     yield from _name(function.get("name"))
     try:
-        if not isinstance(json.loads(function.get("arguments")), dict):
+        if not isinstance(json.loads(function["arguments"]), dict):
             yield f"the arguments of {id!r} are no object"
-    except (TypeError, ValueError):
+    except (KeyError, TypeError, ValueError):
         yield f"the arguments of {id!r} are no JSON text"
 
 
@@ -116,7 +116,7 @@ def _anthropic(messages: list[Json]) -> Iterator[str]:
             yield f"message {at}: the role {message.get('role')!r}"
         blocks = _blocks(message)
         yield from (f"message {at}: {problem}" for problem in _anthropic_blocks(message, blocks))
-        yield from (f"message {at}: {problem}" for problem in _answers(message, blocks, waiting))
+        yield from (f"message {at}: {problem}" for problem in _answers(blocks, waiting))
         waiting = []
         for block in blocks:
             if block.get("type") == "tool_use":
@@ -142,14 +142,16 @@ def _anthropic_blocks(message: Json, blocks: list[Json]) -> Iterator[str]:
             yield "an empty text"
         if block.get("type") == "thinking" and not (block.get("signature") and block.get("thinking")):
             yield "thinking without its signature"
-    if "tool_use" in kinds and (message.get("role") != "assistant" or set(kinds[kinds.index("tool_use") :]) != {"tool_use"}):
+    if "tool_use" in kinds and (
+        message.get("role") != "assistant" or set(kinds[kinds.index("tool_use") :]) != {"tool_use"}
+    ):
         yield "calls that are not at the end of an assistant message"
     results = kinds.count("tool_result")
     if results and (message.get("role") != "user" or kinds[:results] != ["tool_result"] * results):
         yield "results that are not at the beginning of a user message"
 
 
-def _answers(message: Json, blocks: list[Json], waiting: list[str]) -> Iterator[str]:
+def _answers(blocks: list[Json], waiting: list[str]) -> Iterator[str]:
     """The results of a message answer the calls of the one before, all of them, each once."""
     open_ids = list(waiting)
     for block in blocks:

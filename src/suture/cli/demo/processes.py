@@ -94,16 +94,20 @@ def processes() -> Iterator[Processes]:
 
 
 def _environment() -> Mapping[str, str]:
-    """This environment, in which `suture` is the very package that runs now."""
+    """The environment, in which `suture` is the very package that runs now."""
     home = str(Path(suture.__file__).resolve().parent.parent)
     before = os.environ.get("PYTHONPATH")
     return {**os.environ, "PYTHONPATH": home if not before else home + os.pathsep + before}
 
 
 def _stuck(what: str) -> click.ClickException:
-    return click.ClickException(f"The demo was stopped: {what} within {PATIENCE:g} seconds. Try again on a machine at rest.")
+    return click.ClickException(
+        f"The demo was stopped: {what} within {PATIENCE:g} seconds. Try again on a machine at rest."
+    )
 
 
 def _failed(process: subprocess.Popen[str], arguments: Sequence[str], complaint: str) -> click.ClickException:
     named = " ".join(arguments[:2])
-    return click.ClickException(f"The demo was stopped: {named} (pid {process.pid}) ended with {process.returncode}:\n{complaint}")
+    return click.ClickException(
+        f"The demo was stopped: {named} (pid {process.pid}) ended with {process.returncode}:\n{complaint}"
+    )

@@ -7,7 +7,6 @@ log, and the files in which handlers and model wrote what they were asked.
 from __future__ import annotations
 
 import json
-import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any, TypeAlias
 import suture
 from suture.cli.demo.judge import FORMATS
 from suture.cli.demo.processes import Ended, Processes
-from suture.cli.demo.scenario import FIND, FOUND_OUT, GATED, RESERVE, SEND, STEER
+from suture.cli.demo.scenario import FOUND_OUT, GATED, SEND, STEER
 from suture.cli.render import Transcript, transcript
 
 CLI = "suture.cli"
@@ -41,7 +40,7 @@ class Healed:
 
     refusals: dict[str, str]
     naive: dict[str, Json]
-    instead: dict[str, Json]
+    instead: dict[str, object]
     shown: Transcript
     changes: Sequence[suture.Change]
 

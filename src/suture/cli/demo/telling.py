@@ -61,7 +61,8 @@ def _killed(page: Page, scene: Killed) -> None:
 def _healed(page: Page, scene: Healed) -> None:
     _step(page, 2, "Sent as it stands, every provider refuses it, each time anew")
     for format, words in scene.refusals.items():
-        page.line((f"{PROVIDERS[format]:<10}", "bold"), ("400  ", "bold red"), (words, "red"), indent=3)
+        page.line((PROVIDERS[format], "bold"), (" answers 400:", "bold red"), indent=3)
+        page.line((words, "red"), indent=5)
     scene.shown.tell(page, title="What suture sends instead")
     page.line((f"{len(scene.changes)} changes, each reported:", "bold"), indent=3)
     for change in scene.changes:
@@ -72,14 +73,20 @@ def _resumed(page: Page, scene: Resumed) -> None:
     match scene.status:
         case "unknown_outcome":
             _step(page, 3, "Another process goes on at once")
-            _process(page, scene.pid, f"resumes within {scene.seconds:.1f} s: the owner is seen to be dead, so no lease is waited for.")
+            _process(
+                page,
+                scene.pid,
+                f"resumes within {scene.seconds:.1f} s: the owner is seen to be dead, so no lease is waited for.",
+            )
             for call, tool, known in LEFT:
                 page.line((f"{tool:<14}", "bold"), f"{known:<25} ", _fate(scene, call), indent=5)
         case "awaiting_approval":
             _step(page, 4, "A person decides, from anywhere")
             _process(page, scene.pid, f"resumes. The model wants a gift over {LIMIT} dollars: the call parks.")
         case _:
-            _process(page, scene.pid, f"resumes: the gift is sent, the message follows its result, the run is {scene.status}.")
+            _process(
+                page, scene.pid, f"resumes: the gift is sent, the message follows its result, the run is {scene.status}."
+            )
 
 
 def _fate(scene: Resumed, call: str) -> Piece:
@@ -101,22 +108,31 @@ def end(page: Page, found: dict[str, Any]) -> None:
     rows: list[Sequence[Piece]] = [
         ((one["call"], "dim"), one["tool"], one["effect"], (str(one["runs"]), "bold")) for one in found["tool_runs"]
     ]
-    page.table(("call", "tool", "effect", "runs"), rows)
+    page.table(("call", "tool", "effect", "runs"), rows, indent=3)
+    page.line()
     _verdict(page, found)
 
 
 def _verdict(page: Page, found: dict[str, Any]) -> None:
     count = found["requests"]
     if found["requests_valid"]:
-        judged = f"{count} requests, each valid for OpenAI chat and Anthropic"
-        page.line(("✓ ", "bold green"), judged, (" (by a judge that shares no code with suture)", "dim"))
+        _kept(page, f"{count} requests, each valid for OpenAI chat and Anthropic")
+        page.line(("(the judge shares no code with suture, and refuses the history of step 1)", "dim"), indent=5)
     for one in found["refused"]:
-        page.line(("✗ ", "bold red"), f"request {one['request']} is refused as {one['format']}: {'; '.join(one['why'])}")
+        _broken(page, f"request {one['request']} is refused as {one['format']}: {'; '.join(one['why'])}")
     for promise, kept in found.items():
         if kept is False and promise not in ("requests_valid", "as_promised"):
-            page.line(("✗ ", "bold red"), f"not as promised: {promise}")
+            _broken(page, f"not as promised: {promise}")
     if found["as_promised"]:
-        page.line(("✓ ", "bold green"), "nothing lost, nothing repeated that must not be, nothing refused")
+        _kept(page, "nothing lost, nothing repeated that must not be, nothing refused")
+
+
+def _kept(page: Page, words: str) -> None:
+    page.line(("✓ ", "bold green"), words, indent=3)
+
+
+def _broken(page: Page, words: str) -> None:
+    page.line(("✗ ", "bold red"), words, indent=3)
 
 
 def _step(page: Page, number: int, title: str) -> None:

@@ -11,11 +11,14 @@ import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import suture
 from suture.cli.demo.scenario import EFFECTS, LIMIT, PROMPT, SLOTS, TURNS
-from suture.models import Request
 from suture.testing import ScriptedModel
+
+if TYPE_CHECKING:
+    from suture.models import Request
 
 # A handler that waits to be killed gives up after this many seconds.
 PATIENCE = 20.0
@@ -82,13 +85,19 @@ def reserve_box(box: str, ctx: suture.ToolContext) -> str:
     return f"One {box} box is reserved."
 
 
-@suture.tool(effect=EFFECTS["send_gift"], needs_approval=lambda arguments: arguments["total"] > LIMIT)
+def over_limit(arguments: Mapping[str, Any]) -> bool:
+    """Whether a person must approve the gift."""
+    return bool(arguments["total"] > LIMIT)
+
+
+@suture.tool(effect=EFFECTS["send_gift"], needs_approval=over_limit)
 def send_gift(to: str, total: float, ctx: suture.ToolContext) -> str:
     """Send a gift.
 
     Args:
         to: Who receives it.
         total: Its price in US dollars; above 500 a person must approve.
+        ctx: What the run knows of the call.
     """
     _ledger(ctx).ran(ctx)
     return f"A gift for {total:g} dollars is on its way to {to}."

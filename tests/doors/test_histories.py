@@ -1,0 +1,212 @@
+"""`suture heal` and `suture check` on files: shapes are kept, nothing is half written, faults are told like a compiler's."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.doors.shell import suture
+
+USER = {"role": "user", "content": "hi"}
+CALL = {
+    "role": "assistant",
+    "content": None,
+    "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "find", "arguments": "{}"}}],
+}
+RESULT = {"role": "tool", "tool_call_id": "c1", "content": "found"}
+WORDS = (
+    "This call did not finish. No result of it was recorded. It may have run and taken effect; check before repeating it."
+)
+STAND_IN = {"role": "tool", "tool_call_id": "c1", "content": WORDS}
+AGAIN = {"role": "user", "content": "and?"}
+
+VALID = [USER, CALL, RESULT]
+BROKEN = [USER, CALL, AGAIN]
+HEALED = [USER, CALL, STAND_IN, AGAIN]
+CHANGE = {
+    "code": "CALL_UNANSWERED",
+    "rules": ["OAI-CALL-UNANSWERED"],
+    "path": "messages[1].tool_calls[0]",
+    "call_id": "c1",
+    "action": "added a result",
+    "detail": WORDS,
+    "lost": "none",
+}
+SENTENCE = "The call 'c1' has no tool message directly behind its turn."
+# A block without a type: nobody can say what it was.
+HOPELESS: list[Any] = [{"role": "user", "content": [{"words": "hi"}]}]
+
+
+def lines(messages: list[Any]) -> str:
+    return "".join(json.dumps(message) + "\n" for message in messages)
+
+
+def write(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+# Healing --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "expected"),
+    [
+        ("list.json", json.dumps(BROKEN), HEALED),
+        ("request.json", json.dumps({"model": "m", "messages": BROKEN}), {"model": "m", "messages": HEALED}),
+        ("pretty.json", json.dumps({"messages": BROKEN}, indent=2), {"messages": HEALED}),
+        ("bom.json", "\ufeff" + json.dumps(BROKEN), HEALED),
+    ],
+    ids=lambda value: value if isinstance(value, str) and value.endswith(".json") else "",
+)
+def test_heal_keeps_the_shape(tmp_path: Path, name: str, given: str, expected: object) -> None:
+    """A list stays a list, a request a request with all that it holds; the changes stand on stderr."""
+    file = write(tmp_path / name, given)
+    said = suture("heal", file)
+    assert (said.status, said.json) == (0, expected)
+    assert f"{file}:messages[1].tool_calls[0]: CALL_UNANSWERED [OAI-CALL-UNANSWERED]: added a result\n" in said.err
+    assert f"now: {WORDS}" in said.err
+    assert said.err.endswith(f"{file}: healed with 1 change.\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "end"),
+    [("history.jsonl", "\n"), ("history.ndjson", "\r\n"), ("history.txt", ""), ("history", "\n")],
+)
+def test_heal_keeps_a_message_per_line(tmp_path: Path, name: str, end: str) -> None:
+    """JSONL stays JSONL, whatever its line ends and whether its last line has one."""
+    given = (end or "\n").join(json.dumps(message) for message in BROKEN) + end
+    said = suture("heal", write(tmp_path / name, given))
+    assert (said.status, said.out) == (0, lines(HEALED))
+
+
+@pytest.mark.parametrize("given", [json.dumps(VALID, indent=7), lines(VALID), lines(VALID).replace("\n", "\n\n")])
+def test_a_valid_history_comes_back_byte_for_byte(tmp_path: Path, given: str) -> None:
+    """What nothing had to change in is written as it was, white space included."""
+    said = suture("heal", write(tmp_path / "valid", given))
+    assert (said.status, said.out) == (0, given)
+    assert said.err.endswith(": nothing had to change.\n")
+
+
+def test_heal_reads_stdin() -> None:
+    """`-` is stdin, and is named so."""
+    said = suture("heal", "-", stdin=json.dumps(BROKEN).encode())
+    assert (said.status, said.json) == (0, HEALED)
+    assert "<stdin>:messages[1].tool_calls[0]: CALL_UNANSWERED" in said.err
+
+
+def test_heal_as_one_document(tmp_path: Path) -> None:
+    """With --json all stands in one document on stdout."""
+    said = suture("heal", write(tmp_path / "h.json", json.dumps(BROKEN)), "--json")
+    assert (said.status, said.err) == (0, "")
+    assert said.json == {"history": HEALED, "changes": [CHANGE], "hints": []}
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (("--pending", "keep"), [USER, CALL]),
+        (("--pending", "drop"), [USER]),
+        (("--pending", "answer"), [USER, CALL, STAND_IN]),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_heal_takes_its_options(options: tuple[str, ...], expected: list[Any]) -> None:
+    """`--pending` decides about the open calls at the end."""
+    said = suture("heal", "-", *options, stdin=json.dumps([USER, CALL]).encode())
+    assert (said.status, said.json) == (0, expected)
+
+
+def test_heal_quotes_orphans() -> None:
+    """`--orphans quote` keeps the words of a result that no call asked for."""
+    given = json.dumps([USER, {**RESULT, "tool_call_id": "gone"}, AGAIN]).encode()
+    dropped = suture("heal", "-", "--format", "openai-chat", stdin=given)
+    quoted = suture("heal", "-", "--format", "openai-chat", "--orphans", "quote", stdin=given)
+    assert ("found" in dropped.out, "found" in quoted.out) == (False, True)
+    assert "lost: found" in dropped.err
+
+
+def test_heal_writes_a_file_whole(tmp_path: Path) -> None:
+    """-o replaces a file in one step, in place too, keeps its mode, and leaves nothing beside it."""
+    file = write(tmp_path / "h.json", json.dumps(BROKEN))
+    file.chmod(0o640)
+    said = suture("heal", file, "-o", file)
+    assert (said.status, said.out) == (0, "")
+    assert json.loads(file.read_bytes()) == HEALED
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_heal_writes_through_a_link_and_into_a_device(tmp_path: Path) -> None:
+    """-o writes what a link points to, and into a device rather than in its place."""
+    file = write(tmp_path / "h.json", json.dumps(BROKEN))
+    (tmp_path / "link").symlink_to(file)
+    assert suture("heal", file, "-o", tmp_path / "link").status == 0
+    assert (tmp_path / "link").is_symlink()
+    assert json.loads(file.read_bytes()) == HEALED
+    assert suture("heal", file, "-o", os.devnull).status == 0
+    assert Path(os.devnull).is_char_device()
+
+
+def test_heal_refuses_what_it_cannot_mend(tmp_path: Path) -> None:
+    """What still breaks a rule is not written: it ends with 1 and says what is left."""
+    file = write(tmp_path / "h.json", json.dumps(HOPELESS))
+    output = write(tmp_path / "out.json", "before")
+    said = suture("heal", file, "--format", "anthropic", "-o", output)
+    assert (said.status, said.out, output.read_text()) == (1, "", "before")
+    assert f"{file}: After healing, the history still breaks a rule:" in said.err
+    assert f"{file}:messages[0].content[0]: BLOCK_UNKNOWN [ANT-UNKNOWN-BLOCK]: " in said.err
+    said = suture("heal", file, "--format", "anthropic", "--json")
+    assert (said.status, said.err, said.json["error"]["type"]) == (1, "", "UnhealableHistory")
+    assert [one["severity"] for one in said.json["error"]["findings"]] == ["REJ"]
+
+
+def test_heal_says_where_it_cannot_write(tmp_path: Path) -> None:
+    """A place that is not there is named, and nothing is printed as if it had worked."""
+    file = write(tmp_path / "h.json", json.dumps(BROKEN))
+    output = tmp_path / "nowhere" / "out.json"
+    said = suture("heal", file, "-o", output)
+    assert (said.status, said.out) == (2, "")
+    assert said.err == f"Error: {output}: cannot be written: no such file or directory.\n"
+
+
+# Checking -------------------------------------------------------------------------------------
+
+
+def test_check_speaks_like_a_compiler(tmp_path: Path) -> None:
+    """A line per finding, on stdout, and 1 when a provider would refuse the file."""
+    file = write(tmp_path / "h.json", json.dumps(BROKEN))
+    said = suture("check", file)
+    assert (said.status, said.err) == (1, "")
+    assert said.out == f"{file}:messages[1].tool_calls[0]: CALL_UNANSWERED [OAI-CALL-UNANSWERED]: {SENTENCE}\n"
+
+
+def test_check_as_one_document(tmp_path: Path) -> None:
+    """With --json the findings of all files stand in one document."""
+    broken, valid = write(tmp_path / "b.json", json.dumps(BROKEN)), write(tmp_path / "v.jsonl", lines(VALID))
+    said = suture("check", broken, valid, "--json")
+    finding = {key: CHANGE[key] for key in ("code", "rules", "path", "call_id")}
+    finding |= {"severity": "REJ", "certainty": "S", "sentence": SENTENCE}
+    assert (said.status, said.err) == (1, "")
+    assert said.json == {"files": [{"file": str(broken), "findings": [finding]}, {"file": str(valid), "findings": []}]}
+
+
+def test_check_of_a_valid_file_is_silent(tmp_path: Path) -> None:
+    """Nothing found, nothing said."""
+    said = suture("check", write(tmp_path / "v.json", json.dumps(VALID)))
+    assert (said.status, said.out, said.err) == (0, "", "")
+
+
+def test_check_goes_on_past_a_file_that_it_cannot_read(tmp_path: Path) -> None:
+    """Every file is checked; one that cannot be read makes the status 2."""
+    broken, gone = write(tmp_path / "b.json", json.dumps(BROKEN)), tmp_path / "gone.json"
+    said = suture("check", gone, broken)
+    assert said.status == 2
+    assert said.err == f"Error: {gone}: cannot be read: no such file or directory.\n"
+    assert "CALL_UNANSWERED" in said.out
+    documents = suture("check", gone, broken, "--json").json["files"]
+    assert [sorted(one) for one in documents] == [["error", "file"], ["file", "findings"]]

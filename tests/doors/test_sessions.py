@@ -1,0 +1,231 @@
+"""`suture sessions`, `show`, `request` and `approvals`: looking changes nothing and makes nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import suture as library
+from tests.doors.conftest import PROMPT, digest_of
+from tests.doors.shell import suture
+from tests.judges import FORMATS, assert_valid
+
+NOBODY = "The store holds no session 'nobody'. `suture sessions --store URL` lists those it has."
+
+
+def test_sessions_are_listed(url: str) -> None:
+    """A row per session: what it waits for, how long it is, whether it needs a runner."""
+    said = suture("sessions", "--store", url)
+    rows = [line.split()[:4] for line in said.out.splitlines()[1:]]
+    assert (said.status, said.err) == (0, "")
+    assert said.out.splitlines()[0].split("  ")[0] == "session"
+    assert rows == [
+        ["done", "idle", "7", "no"],
+        ["parked", "awaiting_approval", "7", "no"],
+        ["steered", "inbox_waiting", "1", "yes"],
+        ["unknown", "abandoned", "4", "yes"],
+    ]
+
+
+def test_sessions_as_one_document(url: str) -> None:
+    """With --json all that a store knows of a session is there."""
+    (found,) = suture("sessions", "--store", url, "--status", "awaiting_approval", "--json").json["sessions"]
+    assert (found["id"], found["status"], found["needs_runner"], found["head"]) == ("parked", "awaiting_approval", False, 7)
+    assert found["marks"] == {"approval:3:0": 4}
+    assert sorted(found) == [
+        "created_at",
+        "damage",
+        "head",
+        "id",
+        "marks",
+        "meta",
+        "needs_runner",
+        "status",
+        "updated_at",
+    ]
+
+
+def test_no_sessions_are_no_error(url: str) -> None:
+    """An empty answer is an answer."""
+    said = suture("sessions", "--store", url, "--status", "running")
+    assert (said.status, said.out) == (0, "")
+    assert said.err == f"{url}: no sessions of status running.\n"
+    assert suture("sessions", "--store", url, "--status", "running", "--json").json == {"sessions": []}
+
+
+# Showing --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("session", "lines"),
+    [
+        (
+            "done",
+            ['3:0  send_gift(to="nasty", total=10)  ->  sent 10 to nasty\\x1b[31mred\\x07 [bold]', "assistant  Done."],
+        ),
+        (
+            "parked",
+            [
+                '3:0  send_gift(to="ann", total=900)  ->  waits for approval',
+                '3:1  send_gift(to="bob", total=9)  ->  sent 9 to bob',
+                "Approvals",
+            ],
+        ),
+        (
+            "unknown",
+            [
+                '3:0  send_gift(to="slow", total=9)  ->  [stand-in] This call did not finish.',
+                "Outcome unknown",
+                '3:0  send_gift(to="slow", total=9), started ',
+            ],
+        ),
+        ("steered", ["steered  inbox_waiting, needs a runner, 1 entries", "Inbox", "Be quick."]),
+    ],
+)
+def test_show_puts_calls_beside_their_results(url: str, session: str, lines: list[str]) -> None:
+    """Each call with what became of it, stand-ins marked, then all that waits for somebody."""
+    said = suture("show", session, "--store", url)
+    assert (said.status, said.err) == (0, "")
+    for line in lines:
+        assert line in said.out
+
+
+def test_show_as_one_document(url: str) -> None:
+    """With --json the conversation, approvals, inbox, unknown outcomes and findings stand in one document."""
+    document = suture("show", "unknown", "--store", url, "--json").json
+    user, assistant = document["messages"]
+    assert (user["role"], user["text"], assistant["text"]) == ("user", PROMPT, "I send them.")
+    (call,) = assistant["calls"]
+    assert (call["key"], call["id"], call["arguments"]) == ("3:0", "c1", {"to": "slow", "total": 9})
+    assert call["result"]["synthetic"] == "unknown"
+    assert [one["key"] for one in document["unknown_outcomes"]] == ["3:0"]
+    assert (document["approvals"], document["inbox"], document["findings"]) == ([], [], [])
+    assert document["session"]["status"] == "abandoned"
+
+
+def test_show_tells_what_replay_mended(url: str) -> None:
+    """A result that no call wants is a finding, by its entry."""
+    store = library.open_store(url)
+    library.Session(store, "odd").add(library.ToolResult.of("gone", "found"))
+    store.close()
+    said = suture("show", "odd", "--store", url)
+    assert said.status == 0
+    assert "Findings\n  entry 1: RESULT_ORPHAN: " in said.out
+
+
+# Requests -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("session", ["done", "parked", "unknown"])
+def test_request_prints_what_may_be_sent(url: str, session: str, format: str) -> None:
+    """The request is valid by judges that share no code with suture, with --json and without."""
+    said = suture("request", session, "--format", format, "--store", url)
+    assert (said.status, said.err) == (0, "")
+    assert_valid(format, said.json)
+    assert suture("request", session, "--format", format, "--store", url, "--json").json == said.json
+
+
+def test_request_in_a_format_that_is_not_there(url: str) -> None:
+    """A format of a later version is named as such."""
+    said = suture("request", "done", "--format", "gemini", "--store", url)
+    assert (said.status, said.out) == (2, "")
+    assert "'gemini' comes in a later version of suture; there are 'openai-chat' and 'anthropic'." in said.err
+
+
+# Approvals ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("named", [(), ("parked",)], ids=["all", "one"])
+def test_approvals_show_what_a_person_needs(url: str, named: tuple[str, ...]) -> None:
+    """Key, call, effect, description, digest and the command that approves."""
+    digest = digest_of(url, "parked")
+    said = suture("approvals", *named, "--store", url)
+    assert (said.status, said.err) == (0, "")
+    assert said.out.startswith('3:0  send_gift(to="ann", total=900)  external\n  Send a gift.\n  session parked, asked ')
+    assert said.out.endswith(f"  digest {digest}\n  suture approve parked 3:0 --store {url}\n")
+    (found,) = suture("approvals", *named, "--store", url, "--json").json["approvals"]
+    assert (found["session"], found["key"], found["digest"], found["decision"]) == ("parked", "3:0", digest, None)
+    assert found["call"] == {"id": "c1", "name": "send_gift", "arguments": {"to": "ann", "total": 900}}
+    assert (found["effect"], found["description"]) == ("external", "Send a gift.")
+    assert sorted(found["parameters"]["properties"]) == ["to", "total"]
+
+
+def test_no_approvals_are_no_error(url: str) -> None:
+    """Nothing waits, and that is said beside the empty answer."""
+    said = suture("approvals", "done", "--store", url)
+    assert (said.status, said.out, said.err) == (0, "", "No call waits for a person.\n")
+
+
+# What is not there ----------------------------------------------------------------------------
+
+LOOKING = (
+    ("sessions",),
+    ("show", "nobody"),
+    ("request", "nobody", "--format", "anthropic"),
+    ("approvals",),
+    ("approvals", "nobody"),
+    ("approve", "nobody", "3:0"),
+    ("deny", "nobody", "3:0"),
+    ("steer", "nobody", "hello"),
+    ("interrupt", "nobody"),
+    ("settle", "nobody", "3:0", "completed"),
+)
+
+
+@pytest.mark.parametrize("command", [one for one in LOOKING if "nobody" in one], ids=" ".join)
+def test_an_unknown_session_is_named_and_not_made(url: str, command: tuple[str, ...]) -> None:
+    """It ends with 2, says what lists the sessions, and leaves the store as it was."""
+    said = suture(*command, "--store", url)
+    assert (said.status, said.out, said.err) == (2, "", f"Error: {NOBODY}\n")
+    store = library.open_store(url)
+    assert [info.id for info in store.sessions()] == ["done", "parked", "steered", "unknown"]
+    store.close()
+
+
+def test_an_unknown_session_as_one_document(url: str) -> None:
+    """With --json the same stands in a document, alone."""
+    said = suture("show", "nobody", "--store", url, "--json")
+    assert (said.status, said.err) == (2, "")
+    assert said.json == {"error": {"type": "SessionNotFound", "message": NOBODY}}
+
+
+@pytest.mark.parametrize("command", LOOKING, ids=" ".join)
+def test_a_missing_store_is_named_and_not_made(tmp_path: Path, command: tuple[str, ...]) -> None:
+    """No command but a run makes a store."""
+    url = f"sqlite:///{tmp_path / 'gone.db'}"
+    said = suture(*command, "--store", url)
+    assert (said.status, said.out) == (2, "")
+    assert said.err == (
+        f"Error: There is no store at {url!r}: the file does not exist. Check the path; a first run makes the file.\n"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("agent.db", "'agent.db' is a path and no URL. For a SQLite file say 'sqlite:///agent.db'."),
+        ("memory:", "'memory:' lives in one process, so this command cannot see what is in it."),
+        ("ftp://there", "'ftp://there' is no store that suture knows."),
+    ],
+)
+def test_a_store_url_that_cannot_be(url: str, says: str) -> None:
+    """A wrong URL is answered with a right one."""
+    said = suture("sessions", "--store", url)
+    assert (said.status, said.out) == (2, "")
+    assert said.err.startswith(f"Error: {says}")
+
+
+def test_a_file_that_is_no_store_is_left_alone(tmp_path: Path) -> None:
+    """Another program's file is refused, and stays as it is."""
+    file = tmp_path / "notes.txt"
+    file.write_text("not a database, just notes\n" * 100)
+    before = file.read_bytes()
+    said = suture("sessions", "--store", f"sqlite:///{file}", "--json")
+    assert (said.status, said.err) == (2, "")
+    assert said.json["error"]["type"] == "StoreError"
+    assert file.read_bytes() == before
+    assert json.dumps(str(file))[1:-1] in said.out

@@ -67,20 +67,24 @@ def anthropic_history(size: int, *, faults: bool) -> list[Json]:
 def shapes(size: int) -> dict[str, list[Json]]:
     """Histories that are quadratic traps."""
     calls = [{"id": f"c{n}", "type": "function", "function": {"name": "f", "arguments": "{}"}} for n in range(size)]
-    same = [{**call, "id": "c"} for call in calls]
-    user = {"role": "user", "content": "go"}
     results = [{"role": "tool", "tool_call_id": f"c{n}", "content": str(n)} for n in range(size)]
+    same = [{**call, "id": "c"} for call in calls]
     one = [{**result, "tool_call_id": "c"} for result in results]
-    turns = [m for call, result in zip(same, one, strict=True) for m in ({"role": "assistant", "tool_calls": [call]}, result)]
+    user = {"role": "user", "content": "go"}
+    nameless = [said([{**call, "id": ""} for call in calls]), *({**result, "tool_call_id": ""} for result in results)]
     return {
-        "parallel calls, no results": [user, {"role": "assistant", "content": None, "tool_calls": calls}],
-        "parallel calls, first result late": [user, {"role": "assistant", "tool_calls": calls}, *results[1:], user, results[0]],
+        "parallel calls, no results": [user, said(calls)],
+        "parallel calls, first result late": [user, said(calls), *results[1:], user, results[0]],
         "parentless results": [user, *results],
-        "one id, one turn": [user, {"role": "assistant", "content": None, "tool_calls": same}, *one],
-        "one id, every turn": [user, *turns],
+        "one id, one turn": [user, said(same), *one],
+        "one id, every turn": [user, *(m for call, result in zip(same, one, strict=True) for m in (said([call]), result))],
         "one id, results alone": [user, *one],
-        "no ids": [user, {"role": "assistant", "tool_calls": [{**c, "id": ""} for c in calls]}, *({**r, "tool_call_id": ""} for r in results)],
+        "no ids": [user, *nameless],
     }
+
+
+def said(calls: list[Json]) -> Json:
+    return {"role": "assistant", "content": None, "tool_calls": calls}
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -97,22 +101,34 @@ def compare(name: str, ours: Callable[[], object], theirs: Callable[[], object])
     print(f"{name:42} suture {mine:8.1f} ms   turnsafe {other:8.1f} ms   ratio {mine / other:5.2f}")
 
 
+def against_turnsafe(format: str, provider: str, faulty: list[Json], valid: list[Json]) -> None:
+    """Healing against repairing, and finding nothing against validating."""
+    healed = heal(faulty, format)
+    assert healed.changed
+    assert isinstance(healed.history, list)
+    assert turnsafe.validate(healed.history, provider).ok
+    assert heal(valid, format).history is valid
+    compare(
+        f"heal, {len(faulty)} messages, {format}", lambda: heal(faulty, format), lambda: turnsafe.repair(faulty, provider)
+    )
+    compare(f"valid history, {format}", lambda: heal(valid, format), lambda: turnsafe.validate(valid, provider))
+
+
+def growth(name: str, small: list[Json], large: list[Json]) -> None:
+    """One line: the time at both sizes. Four times the items should take four times as long."""
+    short = min(seconds(lambda: heal(small, "openai-chat")) for _ in range(3)) * 1000
+    long = min(seconds(lambda: heal(large, "openai-chat")) for _ in range(3)) * 1000
+    print(f"{name:42} 1,000: {short:7.1f} ms   4,000: {long:7.1f} ms   growth {long / short:5.1f}")
+
+
 def main() -> None:
     size = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
-    for format, provider, build in (
-        ("openai-chat", "openai", openai_history),
-        ("anthropic", "anthropic", anthropic_history),
-    ):
-        faulty, valid = build(size, faults=True), build(size, faults=False)
-        assert heal(valid, format).history is valid
-        assert heal(faulty, format).changed
-        assert turnsafe.validate(heal(faulty, format).history, provider).ok  # type: ignore[arg-type]
-        compare(f"heal, {size} messages, {format}", lambda: heal(faulty, format), lambda: turnsafe.repair(faulty, provider))
-        compare(f"valid history, {format}", lambda: heal(valid, format), lambda: turnsafe.validate(valid, provider))
-    for name in shapes(1):
-        small, large = shapes(1000)[name], shapes(4000)[name]
-        times = [min(seconds(lambda: heal(each, "openai-chat")) for _ in range(3)) for each in (small, large)]
-        print(f"{name:42} 1,000: {times[0] * 1000:7.1f} ms   4,000: {times[1] * 1000:7.1f} ms   growth {times[1] / times[0]:5.1f}")
+    formats = {"openai-chat": ("openai", openai_history), "anthropic": ("anthropic", anthropic_history)}
+    for format, (provider, build) in formats.items():
+        against_turnsafe(format, provider, build(size, faults=True), build(size, faults=False))
+    small, large = shapes(1000), shapes(4000)
+    for name in small:
+        growth(name, small[name], large[name])
 
 
 if __name__ == "__main__":

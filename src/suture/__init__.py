@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 from suture import errors
 from suture.errors import *  # noqa: F403
 
+# Loaded at once: a submodule of that name would take the function's place here when it is loaded later.
+from suture.heal import heal
+
 if TYPE_CHECKING:
     from suture.agent import Agent as Agent
     from suture.agent import AsyncAgent as AsyncAgent
@@ -21,7 +24,6 @@ if TYPE_CHECKING:
     from suture.heal import Healed as Healed
     from suture.heal import diagnose as diagnose
     from suture.heal import dump_messages as dump_messages
-    from suture.heal import heal as heal
     from suture.heal import load_messages as load_messages
     from suture.heal import refusal as refusal
     from suture.messages import Assistant as Assistant
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
     from suture.messages import ToolResult as ToolResult
     from suture.messages import Usage as Usage
     from suture.messages import User as User
+    from suture.models import Model as Model
+    from suture.models import Request as Request
     from suture.repair import fill_orphans as fill_orphans
     from suture.repair import prune_orphans as prune_orphans
     from suture.session import Approval as Approval
@@ -54,7 +58,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "suture.agent": ("Agent", "AsyncAgent", "Result", "Signal"),
-    "suture.heal": ("Change", "Finding", "Healed", "diagnose", "dump_messages", "heal", "load_messages", "refusal"),
+    "suture.heal": ("Change", "Finding", "Healed", "diagnose", "dump_messages", "load_messages", "refusal"),
     "suture.messages": (
         "Assistant",
         "Audio",
@@ -71,6 +75,7 @@ _HOMES = {
         "Usage",
         "User",
     ),
+    "suture.models": ("Model", "Request"),
     "suture.repair": ("fill_orphans", "prune_orphans"),
     "suture.session": ("Approval", "AsyncSession", "Session", "UnknownOutcome", "open_approvals", "unknown_outcomes"),
     "suture.stores": ("Store", "open_store"),
@@ -79,7 +84,7 @@ _HOMES = {
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __version__ = "0.1.0"
-__all__ = sorted([*_HOME, *errors.__all__, "errors"])
+__all__ = sorted([*_HOME, *errors.__all__, "errors", "heal"])
 
 
 def __getattr__(name: str) -> object:

@@ -11,7 +11,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, NoReturn, TypeAlias
 
 from suture.canonical import scrub
 
@@ -66,6 +66,8 @@ def parse(raw: object) -> Parsed:
         value = _decoded(raw) if isinstance(raw, str) else raw
         if value is None:
             return Parsed({})
+        if isinstance(value, dict) and isinstance(raw, str) and _is_small(raw):
+            return Parsed(value)
         if not isinstance(value, Mapping):
             raise _Refused("invalid_arguments", f"The arguments are {_a(value)}; send one JSON object.")
         return Parsed(_checked(value))
@@ -82,17 +84,23 @@ def _decoded(text: str) -> object:
         raise _Refused("too_large", "The arguments are longer than 8 MiB; send less in one call.")
     _scan(text)
     try:
-        return json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
+        return _DECODER.decode(text)
     except json.JSONDecodeError as error:
         raise _Refused("invalid_json", _syntax(text, error)) from None
     except ValueError:
         raise _too_long() from None
 
 
+def _is_small(text: str) -> bool:
+    """Whether the text is too short, flat and plain to break a bound; `_finite` sees to the rest."""
+    return (
+        len(text) <= MAX_DIGITS and text.count("{") + text.count("[") <= MAX_DEPTH and "\\u" not in text and text.isascii()
+    )
+
+
 def _scan(text: str) -> None:
     """Return when the text is within the bounds that can be seen without decoding it."""
-    opens = text.count("{") + text.count("[")
-    if opens <= MAX_DEPTH and opens + text.count(",") < MAX_NODES and len(text) <= MAX_DIGITS:
+    if _is_small(text):
         return
     depth, nodes = 0, 1
     for match in _TOKENS.finditer(text):
@@ -123,6 +131,14 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _constant(name: str) -> object:
     raise _Refused("non_finite_number", f"{name} is no JSON number; send a finite number or null.")
+
+
+def _finite(token: str) -> float:
+    number = float(token)
+    return number if math.isfinite(number) else _infinite()
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, parse_float=_finite)
 
 
 def _syntax(text: str, error: json.JSONDecodeError) -> str:
@@ -196,14 +212,16 @@ def _leaf(value: object) -> object:
             raise _too_long()
         return value
     if isinstance(value, float):
-        if not math.isfinite(value):
-            raise _Refused("non_finite_number", "A number is too large or not finite; send a finite number or null.")
-        return value
+        return value if math.isfinite(value) else _infinite()
     what = _a(value)
     raise _Refused("non_json_value", f"The arguments hold {what}; send texts, numbers, booleans, lists and objects.")
 
 
 _LONGEST = 10**MAX_DIGITS
+
+
+def _infinite() -> NoReturn:
+    raise _Refused("non_finite_number", "A number is too large or not finite; send a finite number or null.")
 
 
 def _too_deep() -> _Refused:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 from suture.messages import Assistant, Message, Text, ToolCall, ToolResult
@@ -81,6 +81,25 @@ class Pairing:
             if adopt and (early := self._early(call)):
                 self._settle(turn, index, early)
         return turn
+
+    def add_whole_turn(self, position: int, calls: Sequence[ToolCall], results: Sequence[Message]) -> bool:
+        """A turn whose results stand directly behind it, when that is all there is to say: one real one for each
+        call, in order, and no earlier result waits for one of them. False when it is not, and nothing is added.
+        """
+        if len(results) != len(calls) or len({call.id for call in calls}) != len(calls):
+            return False
+        answers: list[Answer | None] = []
+        for at, (call, result) in enumerate(zip(calls, results, strict=True), position + 1):
+            if type(result) is not ToolResult or result.call_id != call.id or not call.id or self._strays.get(call.id):
+                return False
+            if (result.name and result.name != call.name) or is_stand_in(result):
+                return False
+            answers.append(Answer(at, result))
+        turn = self.turns[position] = Turn(position, calls)
+        turn.answers = answers
+        for index, call in enumerate(calls):
+            self._answered[call.id] = (turn, index)
+        return True
 
     def add_result(self, position: int, result: ToolResult) -> Landing:
         """A result that names its call by wire id."""
@@ -172,16 +191,21 @@ class Pairing:
         return fitting[-1]
 
 
-def pair(messages: Iterable[Message]) -> Pairing:
+def pair(messages: Sequence[Message]) -> Pairing:
     """The pairing of a whole history; positions are indexes. Results without an id, or of calls without one,
     pair by place where their numbers match.
     """
     pairing = Pairing()
+    done = -1
     for position, message in enumerate(messages):
         if type(message) is Assistant:
             if calls := message.calls:
-                pairing.add_turn(position, calls)
-        elif type(message) is ToolResult:
+                end = position + len(calls)
+                if pairing.add_whole_turn(position, calls, messages[position + 1 : end + 1]):
+                    done = end
+                else:
+                    pairing.add_turn(position, calls)
+        elif type(message) is ToolResult and position > done:
             pairing.add_result(position, message)
     _pair_by_place(pairing)
     return pairing

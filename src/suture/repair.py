@@ -8,6 +8,7 @@ have run; it ran and its result was lost; a person said no. Which one is true is
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -59,7 +60,10 @@ def stand_in(call: ToolCall, why: Why, reason: str | None = None) -> ToolResult:
 
 
 class Mend(NamedTuple):
-    """One thing that `mend` did: a diagnosis code, the index of the message concerned, and the words lost."""
+    """One thing that `mend` did: a diagnosis code, the index of the message concerned, and the words lost.
+
+    `slot` is the index of the call among those of its turn, where the message is an assistant's.
+    """
 
     code: str
     position: int
@@ -67,6 +71,7 @@ class Mend(NamedTuple):
     action: str
     detail: str = ""
     lost: Literal["none", "text", "call", "result"] = "none"
+    slot: int | None = None
 
 
 class Mended(NamedTuple):
@@ -138,6 +143,11 @@ class _Mending:
         self.sources.append(source)
 
     def _turn(self, position: int, message: Assistant, turn: Turn) -> None:
+        if _is_whole(position, turn):
+            self._emit(message, position)
+            for at in range(position + 1, position + 1 + len(turn.calls)):
+                self._emit(self.messages[at], at)
+            return
         dropped: set[int] = set()
         answers: list[Answer | None] = list(turn.answers)
         missing = turn.unanswered()
@@ -149,12 +159,13 @@ class _Mending:
             self._emit(message, position)
         in_place = _in_place(position, self.messages, answers)
         order = self._order(position, turn, in_place)
+        end = 0 if in_place else _end_of_results(position, self.messages)
         for index in order:
             answer = answers[index]
             if answer is not None:
-                self._answer(answer, turn, index, position, in_place)
+                self._answer(answer, turn, index, moved=not (in_place or position < answer.position < end))
             elif index not in dropped and fate == "answer":
-                self._stand_in(position, turn.calls[index])
+                self._stand_in(position, turn.calls[index], index)
 
     def _order(self, position: int, turn: Turn, in_place: bool) -> list[int]:
         """Call order; the order found, where all answers already stand behind their turn."""
@@ -166,9 +177,9 @@ class _Mending:
             self.mends.append(Mend("RESULT_ORDER", position, "", "put the results into the order of their calls"))
         return indexes
 
-    def _answer(self, answer: Answer, turn: Turn, index: int, position: int, in_place: bool) -> None:
+    def _answer(self, answer: Answer, turn: Turn, index: int, *, moved: bool) -> None:
         call, result = turn.calls[index], answer.result
-        if not in_place and not _behind(position, self.messages, answer.position):
+        if moved:
             action = "moved the result to directly behind its call"
             self.mends.append(Mend("RESULT_DISPLACED", answer.position, call.id, action))
         if result.call_id != call.id:
@@ -177,18 +188,21 @@ class _Mending:
             result = msgspec.structs.replace(result, call_id=call.id)
         self._emit(result, answer.position)
 
-    def _stand_in(self, position: int, call: ToolCall) -> None:
+    def _stand_in(self, position: int, call: ToolCall, slot: int) -> None:
         result = stand_in(call, self.why, self.reason)
-        self.mends.append(Mend("CALL_UNANSWERED", position, call.id, "added a result", result.text))
+        self.mends.append(Mend("CALL_UNANSWERED", position, call.id, "added a result", result.text, slot=slot))
         self._emit(result, None)
 
     def _without(self, position: int, message: Assistant, turn: Turn, dropped: set[int]) -> Assistant:
         """The assistant message without some of its calls."""
-        gone = [turn.calls[index] for index in sorted(dropped)]
-        for call in gone:
+        action = "removed the unanswered call"
+        gone: set[int] = set()
+        for slot in sorted(dropped):
+            call = turn.calls[slot]
+            gone.add(id(call))
             detail = f"{call.name}({call.raw or ''})" if call.arguments is None else f"{call.name}({call.arguments})"
-            self.mends.append(Mend("CALL_UNANSWERED", position, call.id, "removed the unanswered call", detail, "call"))
-        parts = tuple(part for part in message.parts if not any(part is call for call in gone))
+            self.mends.append(Mend("CALL_UNANSWERED", position, call.id, action, detail, "call", slot))
+        parts = tuple(part for part in message.parts if id(part) not in gone)
         if not parts:
             self.mends.append(Mend("MESSAGE_EMPTY", position, "", "removed the message, which held nothing else"))
         return msgspec.structs.replace(message, parts=parts)
@@ -211,9 +225,20 @@ def _note(result: ToolResult) -> User:
     return User((Text(f"[Result{name} of an earlier tool call]"), *result.parts))
 
 
-def _behind(position: int, messages: Sequence[Message], answer: int) -> bool:
-    """Whether only results stand between the turn and the answer."""
-    return answer > position and all(type(messages[at]) is ToolResult for at in range(position + 1, answer))
+def _is_whole(position: int, turn: Turn) -> bool:
+    """Whether each call has its result directly behind the turn, in call order and under its own id."""
+    for at, (call, answer) in enumerate(zip(turn.calls, turn.answers, strict=True), position + 1):
+        if answer is None or answer.position != at or answer.result.call_id != call.id:
+            return False
+    return True
+
+
+def _end_of_results(position: int, messages: Sequence[Message]) -> int:
+    """The index behind the run of results that follows the turn."""
+    at = position + 1
+    while at < len(messages) and type(messages[at]) is ToolResult:
+        at += 1
+    return at
 
 
 def _in_place(position: int, messages: Sequence[Message], answers: Sequence[Answer | None]) -> bool:
@@ -247,13 +272,14 @@ class IdBook:
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
+        self._next: dict[str, int] = {}
 
     def take(self, id: str, place: str) -> str:
         """The id when it is free, else one derived from it; `place` names a call that has none."""
-        wanted = id or f"call_{place}"
-        name, n = wanted, 2
+        wanted = name = id or f"call_{place}"
         while name in self._taken:
-            name, n = f"{wanted}_{n}", n + 1
+            self._next[wanted] = self._next.get(wanted, 1) + 1
+            name = f"{wanted}_{self._next[wanted]}"
         self._taken.add(name)
         return name
 
@@ -267,17 +293,19 @@ def with_unique_ids(messages: Sequence[Message], *, scope: Literal["turn", "hist
     for position, ordinal, message in _turns(messages):
         if scope == "turn":
             book = IdBook()
-        names = [book.take(call.id, f"{ordinal}_{index}") for index, call in enumerate(message.calls)]
-        if all(name == call.id for name, call in zip(names, message.calls, strict=True)):
+        calls = message.calls
+        names = [book.take(call.id, f"{ordinal}_{index}") for index, call in enumerate(calls)]
+        if all(name == call.id for name, call in zip(names, calls, strict=True)):
             continue
         seen: set[str] = set()
-        for name, call in zip(names, message.calls, strict=True):
+        for slot, (name, call) in enumerate(zip(names, calls, strict=True)):
             if name != call.id:
                 code = "ID_MISSING" if not call.id else "ID_DUPLICATE" if call.id in seen else "ID_REUSED"
-                mends.append(Mend(code, position, call.id, f"named the call {name!r}, and its result with it"))
+                action = f"named the call {name!r}, and its result with it"
+                mends.append(Mend(code, position, call.id, action, slot=slot))
             seen.add(call.id)
         out[position] = with_call_ids(message, names)
-        _rename_results(messages, out, position, message.calls, names)
+        _rename_results(messages, out, position, calls, names)
     return out, mends
 
 
@@ -304,15 +332,15 @@ def _rename_results(
     messages: Sequence[Message], out: list[Message], position: int, calls: Sequence[ToolCall], names: Sequence[str]
 ) -> None:
     """Rename the results behind a turn; under one id they are in call order."""
-    left: dict[str, list[str]] = {}
+    left: dict[str, deque[str]] = {}
     for call, name in zip(calls, names, strict=True):
-        left.setdefault(call.id, []).append(name)
+        left.setdefault(call.id, deque()).append(name)
     for at in range(position + 1, len(messages)):
         result = messages[at]
         if type(result) is not ToolResult:
             return
         if queue := left.get(result.call_id):
-            out[at] = msgspec.structs.replace(result, call_id=queue.pop(0))
+            out[at] = msgspec.structs.replace(result, call_id=queue.popleft())
 
 
 # Riffer's two transforms ----------------------------------------------------------------------

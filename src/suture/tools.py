@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, get_type_hints, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, get_type_hints, overload
 
 import msgspec
 
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
 
 Handler: TypeAlias = Callable[..., object]
-Gate: TypeAlias = bool | Callable[[dict[str, object]], object]
+# The arguments come as a model wrote them, so a predicate may take any JSON value out of them.
+Gate: TypeAlias = bool | Callable[[dict[str, Any]], object]
 
 MAX_VIOLATIONS = 8
 MAX_REASON_BYTES = 2048
@@ -37,6 +38,10 @@ class ToolContext(Protocol):
     @property
     def session(self) -> object:
         """A handle on the session of the run."""
+
+    @property
+    def key(self) -> str:
+        """The call's key, by which `approve`, `settle` and the log name it."""
 
     @property
     def call(self) -> ToolCall:

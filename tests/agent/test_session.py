@@ -165,7 +165,7 @@ def test_an_id_that_fits_two_calls_is_ambiguous() -> None:
     calls = [{"id": "c1", "name": "pay", "arguments": {"total": n}} for n in (1, 2)]
     suture.Agent(ScriptedModel([{"calls": calls}]), tools=[pay], session=session).run("Pay both.")
     with pytest.raises(
-        suture.AmbiguousCall, match="The id 'c1' fits several calls: 3:0, 3:1. Name one by its key."
+        suture.AmbiguousCall, match=r"The id 'c1' fits several calls: 3:0, 3:1. Name one by its key."
     ) as refused:
         session.approve("c1")
     assert refused.value.keys == ("3:0", "3:1")
@@ -215,7 +215,7 @@ def test_the_info_of_a_session_that_is_not_there_says_so() -> None:
     """An id that was never written to is not found, and not made by asking."""
     session = Session(MemoryStore(), "ghost")
     with pytest.raises(
-        suture.SessionNotFound, match="The store holds no session 'ghost'. `suture sessions --store URL` lists"
+        suture.SessionNotFound, match=r"The store holds no session 'ghost'. `suture sessions --store URL` lists"
     ):
         session.info()
     assert session.messages == []

@@ -144,6 +144,7 @@ def test_a_gate_parks_a_call(gate: bool | Callable[[dict[str, object]], object],
 
 class Fixed:
     session = None
+    key = "1:0"
     call = ToolCall("c1", "order", {})
     idempotency_key = "k"
     attempt = 3

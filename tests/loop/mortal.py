@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
 
 from suture.entries import Draft, Entry
 from suture.errors import StoreError
@@ -18,7 +19,7 @@ class Dead(StoreError):
     """The dead do not write."""
 
 
-class Acknowledged(NamedTuple):
+class Acknowledged(msgspec.Struct, frozen=True):
     """An entry of which an append said that it stands, and where."""
 
     session_id: str
@@ -26,12 +27,23 @@ class Acknowledged(NamedTuple):
     draft: Draft
 
 
-class Mortal:
-    """Passes everything on to a real store until `die`; then refuses everything. Remembers what it acknowledged."""
+def assert_stand(entries: Iterable[Entry], acknowledged: Iterable[Acknowledged]) -> None:
+    """Each acknowledged entry stands where it was said to, unchanged."""
+    by_seq = {entry.seq: entry for entry in entries}
+    for one in acknowledged:
+        entry, draft = by_seq[one.seq], one.draft
+        assert (entry.id, entry.kind, entry.at, entry.body) == (draft.id, draft.kind, draft.at, draft.body)
+        assert (entry.opens, entry.closes) == (draft.opens, draft.closes)
 
-    def __init__(self, inner: Store, acknowledged: list[Acknowledged]) -> None:
+
+class Mortal:
+    """Passes everything on to a real store until `die`; then refuses everything. Each entry that an append
+    acknowledged is handed to `keep`.
+    """
+
+    def __init__(self, inner: Store, keep: Callable[[Acknowledged], object]) -> None:
         self.inner = inner
-        self.acknowledged = acknowledged
+        self.keep = keep
         self.is_dead = False
 
     def die(self) -> None:
@@ -54,7 +66,8 @@ class Mortal:
     ) -> int:
         last = self._alive.append(session_id, drafts, expect=expect, epoch=epoch, meta=meta)
         first = last - len(drafts) + 1
-        self.acknowledged += [Acknowledged(session_id, first + n, draft) for n, draft in enumerate(drafts)]
+        for seq, draft in enumerate(drafts, first):
+            self.keep(Acknowledged(session_id, seq, draft))
         return last
 
     def read(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Entry]:

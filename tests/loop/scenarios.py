@@ -7,28 +7,29 @@ as it takes; what a person would do in between (approve, settle) it does through
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
-import turnsafe
-
-from suture.agent import Agent, AsyncAgent, Result
+from suture.agent import Agent, AsyncAgent, Result, Signal
+from suture.agent.agent import Watch
 from suture.agent.jobs import unprobed
 from suture.errors import Fenced
-from suture.loop.asks import Ask, Request
+from suture.loop.asks import Append, AppendNext, Ask, Request
 from suture.messages import Assistant, Message, ToolCall, ToolResult, User
 from suture.models.scripted import ScriptedModel
 from suture.replay import State
-from suture.session import AsyncSession, Session
+from suture.session import Session
 from suture.stores.base import Store
 from suture.tools import Tool, ToolContext, tool
-from tests.cases import checkers
+from tests.judges import FORMATS, assert_valid
 
 Driver: TypeAlias = Literal["sync", "async"]
 Probe: TypeAlias = Callable[[str, Ask[object]], None]
@@ -36,6 +37,7 @@ Probe: TypeAlias = Callable[[str, Ask[object]], None]
 PROMPT = "Go."
 DONE = "Done."
 ID = "story"
+THIEF = "another runner"
 PATIENCE = 20.0
 LONGEST_STORY = 12
 
@@ -115,6 +117,7 @@ def interrupt(name: str, ctx: ToolContext) -> None:
     """A person stops the run while a slow handler works; the handler notices and returns."""
     if name == "send":
         session_of(ctx).interrupt("enough", by="ann")
+        ctx.progress("stopping")
         wait_until(lambda: ctx.interrupted)
 
 
@@ -122,24 +125,38 @@ def be_overtaken(name: str, ctx: ToolContext) -> None:
     """Another runner takes the session over while the handler works."""
     if name == "send":
         free(session_of(ctx).store)
-        session_of(ctx).store.claim(ID, "somebody else", 30)
+        session_of(ctx).store.claim(ID, THIEF, 30)
 
 
-def steer(session: Session, answered: int) -> None:
-    """A person steers while the model gives its last answer."""
-    if answered == 1 and not any(entry.kind == "steer" for entry in session.entries()):
-        session.steer("Be brief.")
+def steer(store: Store, when: str, question: Ask[object]) -> None:
+    """A person steers just before the run ends."""
+    if when == "before" and isinstance(question, AppendNext):
+        say_once(store, lambda session: session.steer("Be brief."))
 
 
-def speak(session: Session, answered: int) -> None:
+def approve(store: Store, when: str, question: Ask[object]) -> None:
+    """A person decides just before the run ends to wait for them."""
+    if when == "before" and isinstance(question, AppendNext):
+        session = Session(store, ID)
+        for approval in session.open_approvals():
+            session.approve(approval.key, by="ann")
+
+
+def speak(store: Store, when: str, question: Ask[object]) -> None:
     """A person says something while the model makes its calls."""
-    if answered == 0 and len(session) < 2:
-        session.add(User.of("One more thing."))
+    if when == "before" and isinstance(question, Append) and any(b"On it." in draft.body for draft in question.drafts):
+        say_once(store, lambda session: session.add(User.of("One more thing.")))
 
 
-def free(store: Store) -> None:
+def say_once(store: Store, say: Callable[[Session], object]) -> None:
+    session = Session(store, ID)
+    if not any(b"Be brief." in entry.body or b"One more thing." in entry.body for entry in session.entries()):
+        say(session)
+
+
+def free(store: Store, id: str = ID) -> None:
     """Take the claim away from whoever has it."""
-    info = store.info(ID)
+    info = store.info(id)
     if info is not None and info.claim is not None:
         store.release(info.claim)
 
@@ -147,14 +164,14 @@ def free(store: Store) -> None:
 @dataclass(frozen=True)
 class Scenario:
     """A conversation: the tools that its one turn calls, those of them that a person must approve, and what happens
-    inside handlers and while the model thinks. `said` is what people say after the prompt.
+    inside handlers and at the run's questions. `said` is what people say after the prompt.
     """
 
     name: str
     calls: tuple[str, ...] = ()
     gated: tuple[str, ...] = ()
     in_handler: Callable[[str, ToolContext], None] = nothing
-    in_model: Callable[[Session, int], None] = nothing
+    meanwhile: Callable[[Store, str, Ask[object]], None] = nothing
     said: tuple[str, ...] = ()
     reconciled: bool = False
     max_concurrency: int = 4
@@ -178,54 +195,64 @@ SCENARIOS = {
         Scenario("interrupted", ("send", "look"), in_handler=interrupt, max_concurrency=1),
         Scenario("overtaken", ("send", "look"), in_handler=be_overtaken, max_concurrency=1),
         Scenario("reconciled", ("send", "save"), reconciled=True),
-        Scenario("steered", ("save",), in_model=steer, said=("Be brief.",)),
-        Scenario("spoken to", ("look",), in_model=speak, said=("One more thing.",)),
+        Scenario("decided in time", ("send",), gated=("send",), meanwhile=approve),
+        Scenario("steered", ("save",), meanwhile=steer, said=("Be brief.",)),
+        Scenario("spoken to", ("look",), meanwhile=speak, said=("One more thing.",)),
     )
 }
 
 
-def tools_of(scenario: Scenario, world: World) -> list[Tool]:
-    """The three tools: one async, two plain."""
-
-    def handle(name: str, n: int, ctx: ToolContext) -> str:
-        world.ledger.enter(name, ctx)
-        world.inside(name, ctx)
-        scenario.in_handler(name, ctx)
-        return RESULTS[name].format(n=n)
-
-    def found_out(call: ToolCall, ctx: ToolContext) -> str | None:
-        ran = any(run.key == ctx.idempotency_key for run in world.ledger.runs())
-        return RESULTS["send"].format(n=(call.arguments or {})["n"]) if ran else None
-
-    @tool(effect="read", needs_approval="look" in scenario.gated)
-    async def look(n: int, ctx: ToolContext) -> str:
-        """Look at something."""
-        return await asyncio.to_thread(handle, "look", n, ctx)
-
-    @tool(effect="idempotent", needs_approval="save" in scenario.gated)
-    def save(n: int, ctx: ToolContext) -> str:
-        """Save something."""
-        return handle("save", n, ctx)
-
-    @tool(effect="external", needs_approval="send" in scenario.gated, reconcile=found_out if scenario.reconciled else None)
-    def send(n: int, ctx: ToolContext) -> str:
-        """Send something."""
-        return handle("send", n, ctx)
-
-    return [look, save, send]
+def handle(name: str, n: int, ctx: ToolContext) -> str:
+    """What every handler does; the story that it is part of is the agent's context."""
+    story = ctx.context
+    assert isinstance(story, Story)
+    story.world.ledger.enter(name, ctx)
+    story.world.inside(name, ctx)
+    story.scenario.in_handler(name, ctx)
+    return RESULTS[name].format(n=n)
 
 
-def model_of(scenario: Scenario, world: World, session: Session) -> ScriptedModel:
+def found_out(call: ToolCall, ctx: ToolContext) -> str | None:
+    """What a lost call did, by the ledger."""
+    assert isinstance(ctx.context, Story)
+    ran = any(run.key == ctx.idempotency_key for run in ctx.context.world.ledger.runs())
+    return RESULTS[call.name].format(n=(call.arguments or {})["n"]) if ran else None
+
+
+@tool(effect="read")
+async def look(n: int, ctx: ToolContext) -> str:
+    """Look at something."""
+    return await asyncio.to_thread(handle, "look", n, ctx)
+
+
+@tool(effect="idempotent")
+def save(n: int, ctx: ToolContext) -> str:
+    """Save something."""
+    return handle("save", n, ctx)
+
+
+@tool(effect="external")
+def send(n: int, ctx: ToolContext) -> str:
+    """Send something."""
+    return handle("send", n, ctx)
+
+
+def tools_of(scenario: Scenario) -> list[Tool]:
+    """The three tools as the scenario has them."""
+    gated = [replace(one, needs_approval=one.name in scenario.gated) for one in (look, save, send)]
+    return [replace(one, reconcile=found_out if scenario.reconciled and one.name == "send" else None) for one in gated]
+
+
+def model_of(scenario: Scenario, world: World, steps: int) -> ScriptedModel:
     """A model whose answer depends on nothing but the number of answers in its request."""
     calls = [{"id": f"c{n}", "name": name, "arguments": {"n": n}} for n, name in enumerate(scenario.calls)]
 
     async def step(request: Request) -> Mapping[str, object]:
         answered = sum(isinstance(message, Assistant) for message in request.messages)
         await world.thinking(answered)
-        scenario.in_model(session, answered)
         return {"text": "On it.", "calls": calls} if calls and answered == 0 else {"text": DONE}
 
-    return ScriptedModel([step] * LONGEST_STORY)
+    return ScriptedModel([step] * steps)
 
 
 # Going on -------------------------------------------------------------------------------------
@@ -242,22 +269,32 @@ class Story:
     requests: list[Request] = field(default_factory=list)
     grace: float = 5.0
     lease: float = 30.0
+    id: str = ID
 
     def session(self) -> Session:
-        return Session(self.store, ID)
+        return Session(self.store, self.id)
 
-    def agent(self, session: Session, probe: Probe = unprobed) -> tuple[Agent | AsyncAgent, ScriptedModel]:
-        model = model_of(self.scenario, self.world, session)
+    def agent(
+        self, session: Session, probe: Probe = unprobed, *, steps: int = LONGEST_STORY
+    ) -> tuple[Agent | AsyncAgent, ScriptedModel]:
+        """A new agent of the story's driver, and its model, which answers at most `steps` times."""
+        model = model_of(self.scenario, self.world, steps)
         make = Agent if self.driver == "sync" else AsyncAgent
         agent = make(
             model,
             session,
-            tools=tools_of(self.scenario, self.world),
+            tools=tools_of(self.scenario),
+            context=self,
             max_concurrency=self.scenario.max_concurrency,
             grace=self.grace,
             lease=self.lease,
         )
-        agent._probe = probe
+
+        def probe_all(when: str, question: Ask[object]) -> None:
+            probe(when, question)
+            self.scenario.meanwhile(self.store, when, question)
+
+        agent._probe = probe_all
         return agent, model
 
     def step(self, probe: Probe = unprobed) -> str:
@@ -283,7 +320,7 @@ class Story:
                 for unknown in session.unknown_outcomes():
                     session.settle(unknown.key, "completed", by="an operator")
             case "fenced":
-                free(self.store)
+                free(self.store, self.id)
             case "interrupted":
                 pass
             case _:
@@ -299,46 +336,46 @@ class Story:
         raise AssertionError("the story has no end")
 
 
-def carried(agent: Agent | AsyncAgent, prompt: str | None) -> Result:
+def carried(
+    agent: Agent | AsyncAgent, prompt: str | None, *, watch: Watch | None = None, signal: Signal | None = None
+) -> Result:
     """A run of that agent to its end: with a prompt, or without one."""
     if isinstance(agent, Agent):
-        return agent.resume() if prompt is None else agent.run(prompt)
-    return asyncio.run(_carried(agent, prompt))
+        return agent.resume(watch=watch, signal=signal) if prompt is None else agent.run(prompt, watch=watch, signal=signal)
+    return asyncio.run(_carried(agent, prompt, watch, signal))
 
 
-async def _carried(agent: AsyncAgent, prompt: str | None) -> Result:
-    return await (agent.resume() if prompt is None else agent.run(prompt))
+async def _carried(agent: AsyncAgent, prompt: str | None, watch: Watch | None, signal: Signal | None) -> Result:
+    if prompt is None:
+        return await agent.resume(watch=watch, signal=signal)
+    return await agent.run(prompt, watch=watch, signal=signal)
 
 
 # What must hold -------------------------------------------------------------------------------
 
 
-def assert_sendable(wire: Mapping[str, object]) -> None:
-    """What would go on the wire, by format, is valid by checkers that share no code with suture."""
-    for format, provider in (("openai-chat", "openai"), ("anthropic", "anthropic")):
-        request = wire[format]
-        assert isinstance(request, dict)
-        messages: list[dict[str, Any]] = request["messages"]
-        assert checkers.check(format, messages, {}) == []
-        assert list(turnsafe.validate(messages, provider=provider).violations) == []
+def check_end(story: Story) -> None:
+    """What must hold of a story that has ended, however often it was cut off."""
+    for request in story.requests:
+        assert_sendable(request)
+    assert_effects_once(story.world.ledger)
+    assert_complete(story.scenario, story.session())
+    assert_folds_alike(story.session())
+    assert_saw_all(story)
 
 
-def wire_of(request: Request | Session) -> dict[str, object]:
-    """A model's request, or what a session would send now, in both formats."""
+@cache
+def _assert_valid(text: str) -> None:
+    for format, wire in json.loads(text).items():
+        assert_valid(format, wire)
+
+
+def assert_sendable(request: Request | Session) -> None:
+    """What a model was asked, or what a session would send now, is valid in both formats by judges that share no code
+    with suture.
+    """
     encode = request.wire if isinstance(request, Request) else request.request
-    return {format: encode(format) for format in ("openai-chat", "anthropic")}
-
-
-def assert_all_sendable(requests: Iterable[Request]) -> None:
-    """Every request that a model got is valid."""
-    for request in requests:
-        assert_sendable(wire_of(request))
-
-
-def assert_sendable_now(session: Session) -> None:
-    """What may be sent now is valid, unless there is nothing yet."""
-    if len(session):
-        assert_sendable(wire_of(session))
+    _assert_valid(json.dumps({format: encode(format) for format in FORMATS}))
 
 
 def assert_effects_once(ledger: Ledger) -> None:
@@ -394,6 +431,12 @@ def assert_folds_alike(session: Session) -> None:
     assert fresh.replay() == one_by_one.replay()
     assert fresh.state.request() == one_by_one.request()
     assert fresh.findings() == one_by_one.findings
+
+
+def assert_saw_all(story: Story) -> None:
+    """The last request held all that stands before its answer, as it stands."""
+    if story.requests:
+        assert story.requests[-1].messages == story.session().refresh().request()[:-1]
 
 
 class Gate:

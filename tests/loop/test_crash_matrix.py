@@ -6,9 +6,10 @@ refuses all that it may still try; then the store is opened anew, and a new agen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import product
+import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple, TypeAlias
 
 import pytest
 
@@ -17,26 +18,27 @@ from suture.stores.base import Store
 from suture.stores.memory import MemoryStore
 from suture.stores.sqlite import SqliteStore
 from suture.tools import ToolContext
-from tests.loop.mortal import Acknowledged, Dead, Died, Mortal
+from tests.loop.mortal import Acknowledged, Dead, Died, Mortal, assert_stand
 from tests.loop.scenarios import (
     ID,
     SCENARIOS,
+    THIEF,
     Driver,
     Gate,
     Ledger,
     Scenario,
     Story,
     World,
-    assert_all_sendable,
-    assert_complete,
-    assert_effects_once,
-    assert_folds_alike,
-    assert_sendable_now,
+    assert_sendable,
+    check_end,
     free,
 )
 
 DRIVERS: tuple[Driver, ...] = ("sync", "async")
 STORES = ("memory", "sqlite")
+
+# Ends a story at the moment of that number, and goes on with it.
+End: TypeAlias = "Callable[[Story, Place, int, Moment], None]"
 
 
 class GatedWorld(World):
@@ -58,137 +60,171 @@ class GatedWorld(World):
                 self.gate.let_one_through()
 
 
+class Moment(NamedTuple):
+    """Where a run can end: before or after a question of that kind."""
+
+    when: str
+    kind: str
+
+
 class Recording:
-    """A probe that writes down which questions are asked."""
+    """A probe that writes down the moments of a run: before and after each question that is asked. A question that
+    cannot be carried out, as that of a fenced runner, has no moment after it.
+    """
 
     def __init__(self, world: GatedWorld) -> None:
         self.world = world
-        self.asked: list[type[Ask[object]]] = []
+        self.moments: list[Moment] = []
 
     def __call__(self, when: str, question: Ask[object]) -> None:
-        if when == "before":
-            self.asked.append(type(question))
+        self.moments.append(Moment(when, type(question).__name__))
         self.world.watch(when, question)
 
 
 class Doom:
-    """A probe that ends the run at one moment: before or after the question of that number."""
+    """A probe that ends the run at the moment of that number, which must be the one that is meant."""
 
-    def __init__(self, world: GatedWorld, number: int, moment: str, strike: Callable[[], BaseException]) -> None:
+    def __init__(self, world: GatedWorld, number: int, moment: Moment, strike: Callable[[], BaseException]) -> None:
         self.world = world
-        self.number = number
+        self.left = number
         self.moment = moment
         self.strike = strike
-        self.has_struck = False
-        self._asked = -1
+        self.struck_at: Moment | None = None
 
     def __call__(self, when: str, question: Ask[object]) -> None:
-        self._asked += when == "before"
-        if not self.has_struck and (self._asked, when) == (self.number, self.moment):
-            self.has_struck = True
+        if self.left == 0 and self.struck_at is None:
+            self.struck_at = Moment(when, type(question).__name__)
             error = self.strike()
             self.world.gate.open()
             raise error
+        self.left -= 1
         self.world.watch(when, question)
+
+    def check(self) -> None:
+        """It struck, where it was meant to."""
+        assert self.struck_at == self.moment
 
 
 class Place:
-    """Where a store lives: opened anew, it holds what was written."""
+    """Where a store lives: opened anew, it holds what was written. `end` removes it."""
 
-    def __init__(self, kind: str, folder: Path, name: str) -> None:
+    def __init__(self, kind: str, folder: Path) -> None:
         self.folder = folder
-        self.name = name
+        self.folder.mkdir()
         self._memory = MemoryStore() if kind == "memory" else None
         self._sqlite: SqliteStore | None = None
 
     def open(self) -> Store:
         if self._memory is not None:
             return self._memory
-        self.close()
-        self._sqlite = SqliteStore(self.folder / f"{self.name}.db")
-        return self._sqlite
-
-    def close(self) -> None:
         if self._sqlite is not None:
             self._sqlite.close()
+        self._sqlite = SqliteStore(self.folder / "log.db")
+        return self._sqlite
+
+    def end(self) -> None:
+        if self._sqlite is not None:
+            self._sqlite.close()
+        shutil.rmtree(self.folder)
 
     def world(self) -> GatedWorld:
-        return GatedWorld(Ledger(self.folder / f"{self.name}.runs"))
+        return GatedWorld(Ledger(self.folder / "runs"))
 
 
-def clean_run(scenario: Scenario, driver: Driver, place: Place) -> list[type[Ask[object]]]:
-    """The questions that the scenario asks when nothing goes wrong."""
+def clean_run(scenario: Scenario, driver: Driver, place: Place) -> list[Moment]:
+    """The moments of the scenario when nothing goes wrong."""
     world = place.world()
     recording = Recording(world)
     story = Story(scenario, place.open(), world, driver)
     story.finish(recording)
     check_end(story)
-    place.close()
-    return recording.asked
+    place.end()
+    return recording.moments
 
 
-def check_end(story: Story) -> None:
-    assert_all_sendable(story.requests)
-    assert_effects_once(story.world.ledger)
-    assert_complete(story.scenario, story.session())
-    assert_folds_alike(story.session())
+def mortal_of(story: Story) -> Mortal:
+    assert isinstance(story.store, Mortal)
+    return story.store
 
 
-def check_acknowledged(store: Store, acknowledged: list[Acknowledged]) -> None:
-    """Every entry of which an append said that it stands does, unchanged."""
-    entries = {entry.seq: entry for entry in store.read(ID)}
-    for _, seq, draft in acknowledged:
-        entry = entries[seq]
-        assert (entry.id, entry.kind, entry.at, entry.body) == (draft.id, draft.kind, draft.at, draft.body)
-        assert (entry.opens, entry.closes) == (draft.opens, draft.closes)
+def world_of(story: Story) -> GatedWorld:
+    assert isinstance(story.world, GatedWorld)
+    return story.world
 
 
-def moments(scenario: Scenario, driver: Driver, kind: str, folder: Path) -> Iterator[tuple[int, str, str, Place]]:
-    """Each moment of the scenario's clean run with a place of its own: number, before or after, what it is called."""
-    asked = clean_run(scenario, driver, Place(kind, folder, "clean"))
-    for (number, question), moment in product(enumerate(asked), ("before", "after")):
-        yield number, moment, f"{moment} question {number}, {question.__name__}", Place(kind, folder, f"{number}-{moment}")
+def each_moment(scenario: Scenario, driver: Driver, kind: str, folder: Path, end: End) -> None:
+    """End the scenario at each moment of its clean run, every time in a place of its own, and go on."""
+    for number, moment in enumerate(clean_run(scenario, driver, Place(kind, folder / "clean"))):
+        place = Place(kind, folder / str(number))
+        acknowledged: list[Acknowledged] = []
+        story = Story(scenario, Mortal(place.open(), acknowledged.append), place.world(), driver)
+        try:
+            end(story, place, number, moment)
+            assert_sendable(story.session())
+            story.finish()
+            check_end(story)
+            assert_stand(story.session().entries(), acknowledged)
+        except BaseException as error:
+            error.add_note(f"ended {moment.when} {moment.kind}, moment {number}")
+            raise
+        finally:
+            place.end()
 
 
 @pytest.mark.parametrize("kind", STORES)
 @pytest.mark.parametrize("driver", DRIVERS)
 @pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=lambda one: one.name)
 def test_a_runner_that_dies_anywhere_is_followed_by_one_that_finishes(
-    scenario: Scenario, driver: Driver, kind: str, tmp_path: Path
+    scenario: Scenario, driver: Driver, kind: str, quick_folder: Path
 ) -> None:
     """Whatever the moment: requests stay valid, effects happen once, nothing acknowledged is lost, the end is whole."""
-    for number, moment, name, place in moments(scenario, driver, kind, tmp_path):
-        try:
-            dies_and_is_followed(scenario, driver, place, number, moment)
-        except BaseException as error:
-            error.add_note(f"died {name}")
-            raise
-        finally:
-            place.close()
+    each_moment(scenario, driver, kind, quick_folder, dies)
 
 
-def dies_and_is_followed(scenario: Scenario, driver: Driver, place: Place, number: int, moment: str) -> None:
-    acknowledged: list[Acknowledged] = []
-    world = place.world()
-    mortal = Mortal(place.open(), acknowledged)
-    story = Story(scenario, mortal, world, driver)
+def dies(story: Story, place: Place, number: int, moment: Moment) -> None:
+    mortal = mortal_of(story)
 
-    def strike() -> Died:
+    def die() -> Died:
         mortal.die()
         return Died()
 
-    doom = Doom(world, number, moment, strike)
+    doom = Doom(world_of(story), number, moment, die)
     with pytest.raises((Died, Dead)):
         story.finish(doom)
-    assert doom.has_struck
-
+    doom.check()
     store = place.open()
     free(store)
-    after = Story(scenario, Mortal(store, acknowledged), world, driver, story.requests)
-    assert_sendable_now(after.session())
-    after.finish()
-    check_end(after)
-    check_acknowledged(store, acknowledged)
+    story.store = Mortal(store, mortal.keep)
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=lambda one: one.name)
+def test_a_runner_that_is_stopped_anywhere_leaves_a_free_session(
+    scenario: Scenario, driver: Driver, quick_folder: Path
+) -> None:
+    """Ctrl-C at any moment, the store being well: the claim is given back at once, and nothing is recorded twice."""
+    each_moment(scenario, driver, "memory", quick_folder, is_stopped)
+
+
+def is_stopped(story: Story, place: Place, number: int, moment: Moment) -> None:  # noqa: ARG001
+    doom = Doom(world_of(story), number, moment, KeyboardInterrupt)
+    with pytest.raises(KeyboardInterrupt):
+        story.finish(doom)
+    doom.check()
+    info = story.store.info(ID)
+    assert info is not None
+    assert info.claim is None or info.claim.owner == THIEF
+    free(story.store)
+
+
+def test_every_kind_of_question_is_asked_by_some_scenario(quick_folder: Path) -> None:
+    """A kind of question that no scenario asks would never be crashed at."""
+    asked = {
+        moment.kind
+        for n, scenario in enumerate(SCENARIOS.values())
+        for moment in clean_run(scenario, "sync", Place("memory", quick_folder / str(n)))
+    }
+    assert kinds() - asked == set()
 
 
 def kinds() -> set[str]:
@@ -200,52 +236,3 @@ def kinds() -> set[str]:
         found.add(one.__name__)
         waiting += one.__subclasses__()
     return found
-
-
-def test_every_kind_of_question_is_asked_by_some_scenario(tmp_path: Path) -> None:
-    """A kind of question that no scenario asks would never be crashed at."""
-    asked = {
-        question.__name__
-        for n, scenario in enumerate(SCENARIOS.values())
-        for question in clean_run(scenario, "sync", Place("memory", tmp_path, str(n)))
-    }
-    assert kinds() - asked == set()
-
-
-@pytest.mark.parametrize("driver", DRIVERS)
-@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=lambda one: one.name)
-def test_a_clean_run_asks_the_same_questions_every_time(scenario: Scenario, driver: Driver, tmp_path: Path) -> None:
-    """Otherwise the number of a question would not name a moment."""
-    first, second = (clean_run(scenario, driver, Place("memory", tmp_path, str(n))) for n in range(2))
-    assert first == second
-
-
-@pytest.mark.parametrize("driver", DRIVERS)
-@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=lambda one: one.name)
-def test_a_runner_that_is_stopped_anywhere_leaves_a_free_session(
-    scenario: Scenario, driver: Driver, tmp_path: Path
-) -> None:
-    """Ctrl-C at any moment, the store being well: the claim is given back at once, and nothing is recorded twice."""
-    for number, moment, name, place in moments(scenario, driver, "memory", tmp_path):
-        try:
-            is_stopped_and_followed(scenario, driver, place, number, moment)
-        except BaseException as error:
-            error.add_note(f"stopped {name}")
-            raise
-
-
-def is_stopped_and_followed(scenario: Scenario, driver: Driver, place: Place, number: int, moment: str) -> None:
-    world = place.world()
-    store = place.open()
-    story = Story(scenario, store, world, driver)
-    doom = Doom(world, number, moment, KeyboardInterrupt)
-    with pytest.raises(KeyboardInterrupt):
-        story.finish(doom)
-    info = store.info(ID)
-    assert info is not None
-    assert info.claim is None or info.claim.owner == "somebody else"
-    free(store)
-    assert_sendable_now(story.session())
-    after = Story(scenario, store, world, driver, story.requests)
-    after.finish()
-    check_end(after)

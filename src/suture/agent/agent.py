@@ -205,7 +205,7 @@ class Agent(_Parts):
     def _events(
         self, prompt: User | None, session: Session | None, signal: Signal | None
     ) -> Generator[Event, None, Result]:
-        session = session or self.session
+        session = self.session if session is None else session
         recorder = self._recorder(session)
         try:
             _begin(session, recorder)
@@ -314,7 +314,7 @@ class AsyncAgent(_Parts):
         signal: Signal | None,
         ended: Callable[[Ended], None],
     ) -> AsyncGenerator[Event, None]:
-        chosen = session or self.session
+        chosen = self.session if session is None else session
         plain = chosen.plain if isinstance(chosen, AsyncSession) else chosen
         recorder = self._recorder(plain)
         try:

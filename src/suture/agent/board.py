@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
 from suture.agent.jobs import POLL, Broken, Context, Item
 from suture.agent.signal import Signal
-from suture.loop.asks import Done, Happened, Job, ModelJob, Outcome, Signalled, Stopped, TimedOut
+from suture.entries import Entry
+from suture.loop.asks import Done, Happened, Job, ModelJob, News, Outcome, Signalled, Stopped, TimedOut
 from suture.loop.events import Event
 
 
@@ -36,6 +37,7 @@ class Board:
         self._on: dict[int, _On] = {}
         self._limits: dict[int, tuple[float, Outcome]] = {}
         self._events: list[Event] = []
+        self._happened: list[Happened] = []
 
     def started(self, job: Job, ctx: Context | None, work: Cancellable | None) -> None:
         """A job is on: `work` is None for a handler in a thread, which cannot be cancelled."""
@@ -60,29 +62,42 @@ class Board:
         nearest = min((when for when, _ in self._limits.values()), default=float("inf"))
         return max(0.0, min(POLL, nearest - time.monotonic()))
 
-    def sort(self, item: Item) -> Iterator[Happened]:
-        """What the loop is to know of an item; events are kept for the watchers.
+    def take(self, items: Iterable[Item]) -> None:
+        """Take in what came; what the loop is to know and what watchers are told wait until they are handed over.
 
         Raises:
-            BaseException: what broke a job that no outcome can hold.
+            BaseException: what broke a job that no outcome can hold, once all that came with it is taken in.
         """
-        if isinstance(item, Broken):
-            raise item.error
-        if isinstance(item, Done):
-            self._on.pop(item.job.id, None)
-            self._limits.pop(item.job.id, None)
-            yield item
-        elif item is not None:
-            self._events.append(item)
+        broken: BaseException | None = None
+        for item in items:
+            match item:
+                case Done(job) | Broken(job):
+                    self._on.pop(job.id, None)
+                    self._limits.pop(job.id, None)
+                    if isinstance(item, Done):
+                        self._happened.append(item)
+                    else:
+                        broken = broken or item.error
+                case None:
+                    pass
+                case _:
+                    self._events.append(item)
+        if broken is not None:
+            raise broken
 
-    def signalled(self) -> Iterator[Happened]:
-        """The host's signal, once."""
+    def take_news(self, entries: list[Entry]) -> None:
+        """Take in what others wrote."""
+        if entries:
+            self._happened.append(News(tuple(entries)))
+
+    def look_at_signal(self) -> None:
+        """Notice the host's signal, once."""
         if self._signal is not None and self._signal.is_set and not self._signalled:
             self._signalled = True
-            yield Signalled(self._signal.reason)
+            self._happened.append(Signalled(self._signal.reason))
 
-    def overdue(self) -> Iterator[Happened]:
-        """The jobs whose time is over: async ones are cancelled, plain ones left behind, their end still comes."""
+    def give_up_overdue(self) -> None:
+        """End the jobs whose time is over: async ones are cancelled, plain ones left behind, their end still comes."""
         for id, (when, outcome) in list(self._limits.items()):
             if time.monotonic() < when:
                 continue
@@ -93,7 +108,24 @@ class Board:
             if on.work is not None:
                 del self._on[id]
                 on.work.cancel()
-            yield Done(on.job, outcome)
+            self._happened.append(Done(on.job, outcome))
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing has happened that the loop is to know."""
+        return not self._happened
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether a job has, of which the loop is to know."""
+        return any(isinstance(one, Done) for one in self._happened)
+
+    def happened(self) -> tuple[Happened, ...]:
+        """Hand over what happened since the last time. Nothing that is not handed over is forgotten: a run that ends
+        while its watchers are told still records what its handlers finished.
+        """
+        happened, self._happened = self._happened, []
+        return tuple(happened)
 
     def told(self) -> list[Event]:
         """The events that came in since the last time."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -20,16 +22,17 @@ from suture.loop.asks import (
     Ask,
     Done,
     Failed,
+    Job,
     ModelJob,
     NewId,
     Now,
-    Outcome,
     Raised,
     Recheck,
     ReconcileJob,
     Replied,
     Returned,
     Screen,
+    Stopped,
     ToolJob,
 )
 from suture.loop.events import Event, ToolProgress
@@ -49,6 +52,7 @@ POLL = 0.05
 class Broken:
     """A job ended with an error that is neither the model's nor the handler's; the run raises it."""
 
+    job: Job
     error: BaseException
 
 
@@ -61,18 +65,18 @@ class Context:
     """What a handler may know of its call: the `suture.ToolContext` of one attempt."""
 
     session: Session
+    key: str
     call: ToolCall
     idempotency_key: str
     attempt: int
     deadline: float | None
     context: object
     _report: Callable[[Event], None] = field(repr=False)
-    _key: str = field(repr=False, default="")
     interrupted: bool = False
 
     def progress(self, text: str) -> None:
         """Tell watchers how far the call is."""
-        self._report(ToolProgress(self._key, self.call, text))
+        self._report(ToolProgress(self.key, self.call, text))
 
 
 def unprobed(_when: str, _question: Ask[object]) -> None:
@@ -95,7 +99,7 @@ class Work:
     def context_of(self, job: ToolJob | ReconcileJob, report: Callable[[Event], None]) -> Context:
         """The context of one attempt; its timeout runs from now."""
         deadline = None if job.tool.timeout is None else time.monotonic() + job.tool.timeout
-        return Context(self.session, job.call, job.idempotency_key, job.attempt, deadline, self.context, report, job.key)
+        return Context(self.session, job.key, job.call, job.idempotency_key, job.attempt, deadline, self.context, report)
 
     @contextmanager
     def woken_by_signal(self, put: Callable[[None], None]) -> Iterator[None]:
@@ -122,24 +126,36 @@ def call_target(job: ToolJob | ReconcileJob, ctx: Context) -> object:
     return job.tool.handler(**job.tool.bind(job.call.arguments or {}, ctx))
 
 
-def outcome_now(job: ToolJob | ReconcileJob, ctx: Context) -> Outcome:
+# A job ends with one item, whatever ends it: a run that waits for it would wait for ever otherwise. An error that
+# no model and no handler may hold breaks the run; carried as an item, it does not end the event loop that met it.
+
+
+def end_of_plain(job: ToolJob | ReconcileJob, ctx: Context) -> Item:
     """Run a plain handler to its end."""
     try:
-        return Returned(call_target(job, ctx))
+        return Done(job, Returned(call_target(job, ctx)))
     except Exception as error:  # noqa: BLE001  a handler's failure is a result that the model reads
-        return Raised(error)
+        return Done(job, Raised(error))
+    except BaseException as error:  # noqa: BLE001  as above
+        return Broken(job, error)
 
 
-async def outcome_of(job: ToolJob | ReconcileJob, ctx: Context) -> Outcome:
+async def end_of_async(job: ToolJob | ReconcileJob, ctx: Context) -> Item:
     """Run an async handler to its end."""
     try:
         value = call_target(job, ctx)
-        return Returned(await value if inspect.isawaitable(value) else value)
+        return Done(job, Returned(await value if inspect.isawaitable(value) else value))
     except Exception as error:  # noqa: BLE001  a handler's failure is a result that the model reads
-        return Raised(error)
+        return Done(job, Raised(error))
+    except asyncio.CancelledError:
+        if _is_stopped():
+            raise
+        return Done(job, Raised(RuntimeError("what it waited for was cancelled")))
+    except (SystemExit, KeyboardInterrupt) as error:
+        return Broken(job, error)
 
 
-async def answer_of(model: Model, job: ModelJob, report: Callable[[Delta], None]) -> Outcome:
+async def end_of_model(model: Model, job: ModelJob, report: Callable[[Delta], None]) -> Item:
     """Ask the model, handing on what it streams; its whole answer, or why there is none."""
     whole: Assistant | None = None
     try:
@@ -149,10 +165,28 @@ async def answer_of(model: Model, job: ModelJob, report: Callable[[Delta], None]
             else:
                 report(piece)
     except ModelError as error:
-        return Failed(error)
+        return Done(job, Failed(error))
+    except asyncio.CancelledError:
+        if _is_stopped():
+            raise
+    except BaseException as error:  # noqa: BLE001  what is no model's error is the host's
+        return Broken(job, error)
     if whole is None:
-        return Failed(IncompleteStream(f"The answer of {model.name} ended before it was whole, so none of it was kept."))
-    return Replied(whole)
+        return Done(
+            job, Failed(IncompleteStream(f"The answer of {model.name} ended before it was whole, so none of it was kept."))
+        )
+    return Done(job, Replied(whole))
+
+
+def _is_stopped() -> bool:
+    """Whether a cancellation was asked for; otherwise it came from within."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def end_of(job: Job, task: asyncio.Task[Item] | Future[Item]) -> Item:
+    """The item of an async job that has ended."""
+    return Done(job, Stopped()) if task.cancelled() else task.result()
 
 
 def answer_plain(question: Ask[object], work: Work) -> object:

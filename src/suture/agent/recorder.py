@@ -104,15 +104,20 @@ class Recorder:
             else:
                 self.deadline = max(self.deadline, sent + self.lease)
 
+    @property
+    def is_sure(self) -> bool:
+        """Whether nobody else can have taken the session by now. Asks nobody, so it can stand directly before a start."""
+        return self.fenced is None and time.monotonic() < self.deadline
+
     def require_claim(self) -> None:
-        """Return when nobody else can have taken the session; a handler starts directly behind this.
+        """Return when it is sure; a renewal that was answered too late does not make it so.
 
         Raises:
-            Fenced: somebody has.
+            Fenced: somebody has taken the session.
         """
-        if time.monotonic() >= self.deadline:
+        while not self.is_sure:
+            self._raise_if_fenced()
             self.renew()
-        self._raise_if_fenced()
 
     def _raise_if_fenced(self) -> None:
         if self.fenced is not None:

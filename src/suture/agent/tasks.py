@@ -7,12 +7,23 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
-import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import suppress
 
 from suture.agent.board import Board
 from suture.agent.heartbeat import kept_alive
-from suture.agent.jobs import Broken, Item, Work, answer_of, answer_plain, is_async, outcome_now, outcome_of
+from suture.agent.jobs import (
+    Broken,
+    Context,
+    Item,
+    Work,
+    answer_plain,
+    end_of,
+    end_of_async,
+    end_of_model,
+    end_of_plain,
+    is_async,
+)
 from suture.errors import Fenced, StoreError
 from suture.loop import Closing, Ended
 from suture.loop.asks import (
@@ -22,18 +33,14 @@ from suture.loop.asks import (
     Ask,
     Done,
     Emit,
-    Happened,
     Job,
     Look,
     ModelJob,
-    News,
     Next,
-    Outcome,
     Recheck,
     Screen,
     Start,
     Stop,
-    Stopped,
 )
 from suture.loop.events import Event
 from suture.loop.run import Flow
@@ -84,9 +91,10 @@ class TaskDriver:
                 case Look() | Next():
                     answer = ()
                     while not answer:
-                        answer = await self._happened(patience=self.board.patience() if isinstance(question, Next) else 0)
+                        await self._wait(0 if isinstance(question, Look) else self.board.patience())
                         for event in self.board.told():
                             yield event
+                        answer = self.board.happened()
                         if isinstance(question, Look):
                             break
                 case _:
@@ -96,7 +104,7 @@ class TaskDriver:
     async def _answer(self, question: Ask[object]) -> object:
         match question:
             case Start(job):
-                await in_thread(self.recorder.require_claim)
+                await self._require_claim()
                 self._start(job)
             case Stop(job):
                 self.board.stop(job)
@@ -106,6 +114,11 @@ class TaskDriver:
                 return answer_plain(question, self.work)
         return None
 
+    async def _require_claim(self) -> None:
+        """Return with nothing between this and a look at the claim: the event loop may have been held up meanwhile."""
+        while not self.recorder.is_sure:
+            await in_thread(self.recorder.require_claim)
+
     def _put(self, item: Item) -> None:
         """Hand something in from any thread; nobody waits any more once the event loop is closed."""
         if not self._loop.is_closed():
@@ -113,41 +126,41 @@ class TaskDriver:
 
     def _start(self, job: Job) -> None:
         if isinstance(job, ModelJob):
-            task = self._loop.create_task(answer_of(self.work.model, job, self._inbox.put_nowait))
-            self.board.started(job, None, task)
-            task.add_done_callback(lambda done: self._inbox.put_nowait(_ended(job, done)))
+            self._submit(job, None, end_of_model(self.work.model, job, self._inbox.put_nowait))
             return
         ctx = self.work.context_of(job, self._put)
         if is_async(job):
-            task = self._loop.create_task(outcome_of(job, ctx))
-            self.board.started(job, ctx, task)
-            task.add_done_callback(lambda done: self._inbox.put_nowait(_ended(job, done)))
+            self._submit(job, ctx, end_of_async(job, ctx))
             return
         self.board.started(job, ctx, None)
         in_context = contextvars.copy_context()
-        run = lambda: self._put(Done(job, in_context.run(outcome_now, job, ctx)))  # noqa: E731
+        run = lambda: self._put(in_context.run(end_of_plain, job, ctx))  # noqa: E731
         threading.Thread(target=run, name=f"suture-{job.call.name}", daemon=True).start()
+
+    def _submit(self, job: Job, ctx: Context | None, coroutine: Coroutine[object, None, Item]) -> None:
+        task = self._loop.create_task(coroutine)
+        self.board.started(job, ctx, task)
+        task.add_done_callback(lambda done: self._inbox.put_nowait(end_of(job, done)))
 
     # Waiting ----------------------------------------------------------------------------------
 
-    async def _happened(self, *, patience: float) -> tuple[Happened, ...]:
-        """What came in by now, waiting for the first item, and what others wrote."""
-        await in_thread(self.recorder.require_claim)
-        happened = [*self.board.signalled()]
-        for item in await self._items(0 if happened else patience):
-            happened += self.board.sort(item)
-        happened += [*self.board.signalled(), *self.board.overdue()]
-        if not any(isinstance(one, Done) for one in happened) and (news := await in_thread(self.recorder.news)):
-            happened.append(News(tuple(news)))
-        return tuple(happened)
+    async def _wait(self, patience: float) -> None:
+        """Take in what came by now, waiting for the first item, and what others wrote."""
+        await self._require_claim()
+        self.board.look_at_signal()
+        self.board.take(await self._items(patience if self.board.is_quiet else 0))
+        self.board.look_at_signal()
+        self.board.give_up_overdue()
+        if not self.board.has_ended:
+            self.board.take_news(await in_thread(self.recorder.news))
 
     async def _items(self, patience: float) -> list[Item]:
         items: list[Item] = []
         if patience and self._inbox.empty():
-            try:
-                items.append(await asyncio.wait_for(self._inbox.get(), patience))
-            except TimeoutError:
-                return items
+            # Not `wait_for`: in Python 3.11 that swallows a cancellation which meets an item.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(patience):
+                    items.append(await self._inbox.get())
         while not self._inbox.empty():
             items.append(self._inbox.get_nowait())
         return items
@@ -170,23 +183,15 @@ class TaskDriver:
             error.add_note(f"What handlers had finished could not be recorded: {failed}")
 
     async def _last_of_handlers(self) -> list[Done]:
-        until = time.monotonic() + self.work.grace
-        landed: list[Done] = []
+        landed = [one for one in self.board.happened() if isinstance(one, Done)]
         handlers = self.board.wind_down()
-        while handlers and (left := until - time.monotonic()) > 0:
-            try:
-                item = await asyncio.wait_for(self._inbox.get(), left)
-            except TimeoutError:
-                break
-            if isinstance(item, Done):
-                handlers.discard(item.job.id)
-                landed.append(item)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.work.grace):
+                while handlers:
+                    item = await self._inbox.get()
+                    if isinstance(item, Done | Broken):
+                        handlers.discard(item.job.id)
+                    if isinstance(item, Done):
+                        landed.append(item)
         self.board.abandon(handlers)
         return landed
-
-
-def _ended(job: Job, task: asyncio.Task[Outcome]) -> Item:
-    if task.cancelled():
-        return Done(job, Stopped())
-    error = task.exception()
-    return Done(job, task.result()) if error is None else Broken(error)

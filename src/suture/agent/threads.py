@@ -15,10 +15,21 @@ from concurrent.futures import Future
 
 from suture.agent.board import Board
 from suture.agent.heartbeat import kept_alive
-from suture.agent.jobs import Broken, Item, Work, answer_of, answer_plain, is_async, outcome_now, outcome_of
+from suture.agent.jobs import (
+    Broken,
+    Context,
+    Item,
+    Work,
+    answer_plain,
+    end_of,
+    end_of_async,
+    end_of_model,
+    end_of_plain,
+    is_async,
+)
 from suture.errors import Fenced, StoreError
 from suture.loop import Closing, Ended
-from suture.loop.asks import Ask, Done, Emit, Happened, Job, Look, ModelJob, News, Next, Outcome, Start, Stop, Stopped
+from suture.loop.asks import Ask, Done, Emit, Happened, Job, Look, ModelJob, Next, Start, Stop
 from suture.loop.events import Event
 from suture.loop.run import Flow
 
@@ -65,9 +76,12 @@ class ThreadDriver:
             case Stop(job):
                 self.board.stop(job)
             case Look():
-                return (yield from self._happened(patience=0))
+                return (yield from self._happened(0))
             case Next():
-                return (yield from self._next())
+                happened: tuple[Happened, ...] = ()
+                while not happened:
+                    happened = yield from self._happened(self.board.patience())
+                return happened
             case _:
                 return answer_plain(question, self.work)
         return None
@@ -75,43 +89,35 @@ class ThreadDriver:
     def _start(self, job: Job) -> None:
         self.recorder.require_claim()
         if isinstance(job, ModelJob):
-            self._submit(job, answer_of(self.work.model, job, self._inbox.put))
+            self._submit(job, None, end_of_model(self.work.model, job, self._inbox.put))
             return
         ctx = self.work.context_of(job, self._inbox.put)
         if is_async(job):
-            future = _background().submit(outcome_of(job, ctx))
-            self.board.started(job, ctx, future)
-            future.add_done_callback(lambda done: self._inbox.put(_ended(job, done)))
+            self._submit(job, ctx, end_of_async(job, ctx))
             return
         self.board.started(job, ctx, None)
         in_context = contextvars.copy_context()
-        run = lambda: self._inbox.put(Done(job, in_context.run(outcome_now, job, ctx)))  # noqa: E731
+        run = lambda: self._inbox.put(in_context.run(end_of_plain, job, ctx))  # noqa: E731
         threading.Thread(target=run, name=f"suture-{job.call.name}", daemon=True).start()
 
-    def _submit(self, job: Job, coroutine: Coroutine[object, None, Outcome]) -> None:
+    def _submit(self, job: Job, ctx: Context | None, coroutine: Coroutine[object, None, Item]) -> None:
         future = _background().submit(coroutine)
-        self.board.started(job, None, future)
-        future.add_done_callback(lambda done: self._inbox.put(_ended(job, done)))
+        self.board.started(job, ctx, future)
+        future.add_done_callback(lambda done: self._inbox.put(end_of(job, done)))
 
     # Waiting ----------------------------------------------------------------------------------
 
-    def _next(self) -> Generator[Event, None, tuple[Happened, ...]]:
-        while True:
-            happened = yield from self._happened(patience=self.board.patience())
-            if happened:
-                return happened
-
-    def _happened(self, *, patience: float) -> Generator[Event, None, tuple[Happened, ...]]:
+    def _happened(self, patience: float) -> Generator[Event, None, tuple[Happened, ...]]:
         """What came in by now, waiting for the first item, and what others wrote."""
         self.recorder.require_claim()
-        happened = [*self.board.signalled()]
-        for item in self._items(0 if happened else patience):
-            happened += self.board.sort(item)
-        happened += [*self.board.signalled(), *self.board.overdue()]
-        if not any(isinstance(one, Done) for one in happened) and (news := self.recorder.news()):
-            happened.append(News(tuple(news)))
+        self.board.look_at_signal()
+        self.board.take(self._items(patience if self.board.is_quiet else 0))
+        self.board.look_at_signal()
+        self.board.give_up_overdue()
+        if not self.board.has_ended:
+            self.board.take_news(self.recorder.news())
         yield from self.board.told()
-        return tuple(happened)
+        return self.board.happened()
 
     def _items(self, patience: float) -> list[Item]:
         items: list[Item] = []
@@ -141,25 +147,19 @@ class ThreadDriver:
 
     def _last_of_handlers(self) -> list[Done]:
         until = time.monotonic() + self.work.grace
-        landed: list[Done] = []
+        landed = [one for one in self.board.happened() if isinstance(one, Done)]
         handlers = self.board.wind_down()
         while handlers and (left := until - time.monotonic()) > 0:
             try:
                 item = self._inbox.get(timeout=left)
             except queue.Empty:
                 break
-            if isinstance(item, Done):
+            if isinstance(item, Done | Broken):
                 handlers.discard(item.job.id)
+            if isinstance(item, Done):
                 landed.append(item)
         self.board.abandon(handlers)
         return landed
-
-
-def _ended(job: Job, future: Future[Outcome]) -> Item:
-    if future.cancelled():
-        return Done(job, Stopped())
-    error = future.exception()
-    return Done(job, future.result()) if error is None else Broken(error)
 
 
 class _Background:
@@ -170,7 +170,7 @@ class _Background:
         self.loop = asyncio.new_event_loop()
         threading.Thread(target=self.loop.run_forever, name="suture-loop", daemon=True).start()
 
-    def submit(self, coroutine: Coroutine[object, None, Outcome]) -> Future[Outcome]:
+    def submit(self, coroutine: Coroutine[object, None, Item]) -> Future[Item]:
         return asyncio.run_coroutine_threadsafe(coroutine, self.loop)
 
 

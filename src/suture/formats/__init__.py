@@ -16,6 +16,7 @@ FORMATS = {
     "anthropic": "suture.formats.anthropic:Anthropic",
 }
 _LATER = ("openai-responses", "gemini", "bedrock", "mistral")
+_COMES = "which comes in a later version of suture"
 _HERE = " and ".join(repr(name) for name in FORMATS)
 
 
@@ -51,9 +52,7 @@ def detect(history: object) -> str:
     if isinstance(history, dict) and "messages" not in history:
         for key, name in (("input", "openai-responses"), ("contents", "gemini")):
             if key in history:
-                raise UnknownFormat(
-                    f"A history with {key!r} is in the format {name!r}, which comes later; there are {_HERE}."
-                )
+                raise UnknownFormat(f"A history with {key!r} is in the format {name!r}, {_COMES}; there are {_HERE}.")
     messages = messages_of(history)
     signs: dict[str, str] = {}
     for index, message in enumerate(messages):

@@ -9,24 +9,24 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_left
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import islice, pairwise
 from typing import Any, ClassVar
 
 from suture.formats import anthropic_check
+from suture.formats import anthropic_write as write
+from suture.formats.anthropic_blocks import marks
 from suture.formats.anthropic_rules import RULE_OF, RULES
+from suture.formats.anthropic_write import NAME
 from suture.formats.base import (
     Decoded,
     Finding,
     Json,
     Limits,
+    Rewritten,
     Rule,
     Written,
     not_an_object,
     not_content,
-    own,
     rest,
     text_id,
 )
@@ -45,8 +45,6 @@ from suture.messages import (
     ToolResult,
     User,
 )
-
-NAME = "anthropic"
 
 _AS_TEXT: Ext = {NAME: {"content": "text"}}
 _MESSAGE = frozenset(("role", "content"))
@@ -69,6 +67,7 @@ class Anthropic:
     name: ClassVar[str] = NAME
     rules: ClassVar[Mapping[str, Rule]] = RULES
     rule_of: ClassVar[Mapping[str, str]] = RULE_OF
+    fields: ClassVar[frozenset[str]] = frozenset(("cache_control",))
 
     def limits(self, variant: str) -> Limits:
         """What a model of that name takes."""
@@ -82,6 +81,7 @@ class Anthropic:
             joins_turns=True,
             system="apart",
             calls_last=True,
+            trailing_space=False,
             prefill=version is None or (int(version[1]), int(version[2] or 0)) < (4, 6),
             reasoning="signed",
             model=variant or None,
@@ -100,38 +100,34 @@ class Anthropic:
         """Every rule that the request breaks, by place."""
         return anthropic_check.check(request, limits, open_tail=open_tail)
 
-    def decode(self, messages: Sequence[Json]) -> Decoded:
+    def decode(self, messages: Sequence[Json], *, arguments: bool = True) -> Decoded:  # noqa: ARG002 - all are objects
         """The neutral messages."""
         found: list[Message] = []
         homes: list[int] = []
         for index, raw in enumerate(messages):
             role = raw["role"]
-            if role == "user":
-                for message in _user(raw, index):
-                    found.append(message)
-                    homes.append(index)
-            else:
-                found.append(_assistant(raw, index) if role == "assistant" else _other(raw, index))
-                homes.append(index)
+            made = (
+                _user(raw, index)
+                if role == "user"
+                else _assistant(raw, index)
+                if role == "assistant"
+                else _other(raw, index)
+            )
+            found += made
+            homes += [index] * len(made)
         return Decoded(found, homes)
 
     def encode(self, messages: Sequence[Message]) -> list[Json]:
         """The wire messages, one per turn of a role; thinking keeps its message to itself."""
-        drafts: list[list[Message]] = []
-        for message in messages:
-            if drafts and _role(drafts[-1][0]) == _role(message) and not _frozen([*drafts[-1], message]):
-                drafts[-1].append(message)
-            else:
-                drafts.append([message])
-        return [_wire(draft) for draft in drafts]
+        return write.encode(messages)
 
     def takes(self, part: Part) -> bool:
         """Whether there is a block for the part."""
-        return block_of(part) is not None
+        return write.block_of(part) is not None
 
-    def rewrite(self, raw: Sequence[Json], decoded: Decoded, written: Written) -> list[Json]:
+    def rewrite(self, raw: Sequence[Json], decoded: Decoded, written: Written) -> Rewritten:
         """The wire messages of a healed history; what did not change stays the very object that it was."""
-        return _Rewriting(raw, decoded, written).run()
+        return write.Rewriting(raw, decoded, written).run()
 
     def lift(self, request: Json) -> list[System]:
         """The request's `system`."""
@@ -140,21 +136,17 @@ class Anthropic:
             return []
         if isinstance(content, str):
             return [System((Text(content),))]
+        if not isinstance(content, list):
+            raise not_content(content, "system")
         return [System(_parts(content, "system"), None, {NAME: {"content": "list"}})]
 
     def head(self, system: Sequence[System]) -> Json:
-        """The request's `system`: a text when it came as one, or is one."""
-        parts = [part for message in system for part in message.parts]
-        if not parts:
-            return {}
-        as_list = any(own(message.ext, NAME).get("content") == "list" for message in system)
-        if not as_list and len(parts) == 1 and _is_plain(tuple(parts)):
-            return {"system": system[0].text}
-        return {"system": [block for part in parts if (block := block_of(part)) is not None]}
+        """The request's `system`: a text when it is one, else blocks."""
+        return write.head(system)
 
     def trim(self, request: Json) -> tuple[Json, list[str]]:
         """The request with at most four marks for the cache: those of tools and system stay, then the latest."""
-        over = anthropic_check.marks(request) - anthropic_check.MAX_CACHE_MARKS
+        over = marks(request) - anthropic_check.MAX_CACHE_MARKS
         if over <= 0:
             return request, []
         messages = list(request["messages"])
@@ -173,19 +165,17 @@ class Anthropic:
                 messages[index] = {**message, "content": fresh}
         return {**request, "messages": messages}, paths
 
-    def place(self, raw: Sequence[Json], decoded: Decoded, index: int, part: int | None = None) -> str:
-        """The wire path of a decoded message, or of one of its parts."""
-        home, message = decoded.homes[index], decoded.messages[index]
+    def places(self, raw: Sequence[Json], decoded: Decoded, home: int) -> dict[int, list[str]]:
+        """For each decoded message that came from that wire message: its path, then those of its parts."""
         path = f"messages[{home}]"
         content = raw[home].get("content")
-        if not isinstance(content, list) or (part is None and type(message) is not ToolResult):
-            return path
-        if type(message) is Assistant:
-            return f"{path}.content[{part}]"
-        is_result = type(message) is ToolResult
-        nth = index - bisect_left(decoded.homes, home) if is_result else part or 0
-        places = [at for at, block in enumerate(content) if (block.get("type") == "tool_result") is is_result]
-        return f"{path}.content[{places[nth]}]" if nth < len(places) else path
+        first, last = decoded.range_of(home)
+        if not isinstance(content, list):
+            return {index: [path] for index in range(first, last)}
+        results = [f"{path}.content[{at}]" for at, block in enumerate(content) if _is_result(block)]
+        others = [f"{path}.content[{at}]" for at, block in enumerate(content) if not _is_result(block)]
+        found = {index: [place] for index, place in zip(decoded.results_of(home), results, strict=True)}
+        return {index: found.get(index, [path, *others]) for index in range(first, last)}
 
 
 # Decoding -------------------------------------------------------------------------------------
@@ -201,29 +191,40 @@ def _user(raw: Json, index: int) -> list[Message]:
         if not isinstance(block, dict):
             raise not_an_object(block, f"messages[{index}].content[{at}]")
         if block.get("type") == "tool_result":
-            results.append(_result(block, f"messages[{index}].content[{at}]"))
+            results.append(_result(block, index, at))
         else:
             parts.append(part_of(block))
     if parts or not results:
-        results.append(User(tuple(parts), None, _ext(raw, _MESSAGE)))
+        results.append(User(tuple(parts), None, _ext(raw, _MESSAGE) if len(raw) > 2 else None))
     return results
 
 
-def _assistant(raw: Json, index: int) -> Message:
+def _assistant(raw: Json, index: int) -> list[Message]:
+    """The message; a result that got into it follows as what it is."""
     content = raw.get("content")
     if not isinstance(content, list):
-        return Assistant(*_plain(raw, index))
-    return Assistant(_parts(content, f"messages[{index}].content"), None, _ext(raw, _MESSAGE) if len(raw) > 2 else None)
+        return [Assistant(*_plain(raw, index))]
+    parts = _parts(content, f"messages[{index}].content")
+    ext = _ext(raw, _MESSAGE) if len(raw) > 2 else None
+    if not any(type(part) is Opaque for part in parts):
+        return [Assistant(parts, None, ext)]
+    results = [_result(block, index, at) for at, block in enumerate(content) if _is_result(block)]
+    words = [part for part, block in zip(parts, content, strict=True) if not _is_result(block)]
+    return [Assistant(tuple(words), None, ext), *results]
 
 
-def _other(raw: Json, index: int) -> Message:
+def _is_result(block: Json) -> bool:
+    return block.get("type") == "tool_result"
+
+
+def _other(raw: Json, index: int) -> list[Message]:
     """A message of another role: system text, or what only Anthropic understands."""
     if raw["role"] != "system":
-        return User((Opaque(NAME, raw),))
+        return [User((Opaque(NAME, raw),))]
     content = raw.get("content")
     if isinstance(content, list):
-        return System(_parts(content, f"messages[{index}].content"), None, _ext(raw, _MESSAGE))
-    return System(*_plain(raw, index))
+        return [System(_parts(content, f"messages[{index}].content"), None, _ext(raw, _MESSAGE))]
+    return [System(*_plain(raw, index))]
 
 
 def _plain(raw: Json, index: int) -> tuple[tuple[Part, ...], None, Ext | None]:
@@ -260,12 +261,12 @@ def part_of(block: Json) -> Part:
                 error=None if is_object else "invalid_arguments",
                 ext=None if len(block) == 4 else _ext(block, _CALL),
             )
-        case "thinking" if isinstance(text := block.get("thinking"), str):
+        case "thinking":
             signature = block.get("signature")
-            known = _THINKING if isinstance(signature, str) else _THINKING - {"signature"}
-            return Reasoning(text, signature if isinstance(signature, str) else None, ext=_ext(block, known))
-        case "redacted_thinking" if isinstance(data := block.get("data"), str):
-            return Reasoning(encrypted=data, redacted=True, ext=_ext(block, _REDACTED))
+            signed = signature if isinstance(signature, str) else None
+            return Reasoning(text_id(block.get("thinking")), signed, ext=_ext(block, _THINKING))
+        case "redacted_thinking":
+            return Reasoning(encrypted=text_id(block.get("data")) or None, redacted=True, ext=_ext(block, _REDACTED))
         case "image" if fields := _source(block):
             return Image(**fields, ext=_ext(block, _IMAGE))
         case "document" if (fields := _source(block)) and isinstance(block.get("title", ""), str):
@@ -273,21 +274,20 @@ def part_of(block: Json) -> Part:
     return Opaque(NAME, block)
 
 
-def _result(block: Json, path: str) -> ToolResult:
+def _result(block: Json, index: int, at: int) -> ToolResult:
     content = block.get("content")
     error = block.get("is_error")
-    extra: Json = {} if error is None or isinstance(error, bool) else {"is_error": error}
+    extra: Json = {"is_error": error} if "is_error" in block and error is not True else {}
     parts: tuple[Part, ...] = ()
     if isinstance(content, str):
         parts = (Text(content),) if content else ()
     elif isinstance(content, list):
-        parts = _parts(content, f"{path}.content")
-        if len(parts) < 2:
-            extra["content"] = "list"
+        parts = _parts(content, f"messages[{index}].content[{at}].content")
+        extra["content"] = "list"
     elif content is None:
         extra["content"] = "absent"
     else:
-        raise not_content(content, f"{path}.content")
+        raise not_content(content, f"messages[{index}].content[{at}].content")
     return ToolResult(
         parts,
         None,
@@ -309,180 +309,3 @@ def _source(block: Json) -> dict[str, str] | None:
 def _ext(raw: Json, known: frozenset[str], **shape: object) -> Ext | None:
     extra = {**rest(raw, known), **shape}
     return {NAME: extra} if extra else None
-
-
-# Encoding -------------------------------------------------------------------------------------
-
-
-def _role(message: Message) -> str:
-    match message:
-        case Assistant():
-            return "assistant"
-        case System():
-            return "system"
-        case User(parts=(Opaque(provider="anthropic", raw={"role": str() as role}),)):
-            return role
-    return "user"
-
-
-def _frozen(messages: Sequence[Message]) -> bool:
-    """Whether thinking stands in an assistant message, which must stay as its model made it (ANT-THINK-FROZEN)."""
-    return any(type(part) is Reasoning for message in messages if type(message) is Assistant for part in message.parts)
-
-
-def _wire(messages: Sequence[Message], base: Json | None = None) -> Json:
-    """One wire message of neutral messages that share a role."""
-    first = messages[0]
-    if base is None and len(messages) == 1 and (whole := _whole(first)):
-        return whole
-    keys = base if base is not None else _keys(messages)
-    blocks = [block for message in messages for block in blocks_of(message)]
-    as_text = len(messages) == 1 and own(first.ext, NAME).get("content") == "text" and _is_plain(first.parts)
-    return {**keys, "role": _role(first), "content": first.text if as_text else blocks}
-
-
-def _whole(message: Message) -> Json | None:
-    """The wire message that an unknown role is kept as."""
-    part = message.parts[0] if len(message.parts) == 1 else None
-    return part.raw if type(part) is Opaque and isinstance(part.raw, dict) and "role" in part.raw else None
-
-
-def _keys(messages: Sequence[Message]) -> Json:
-    """Further keys of the message; the first that has any counts."""
-    kept = (own(message.ext, NAME) for message in messages if type(message) is not ToolResult)
-    return next((rest(keys, _SHAPE) for keys in kept if keys), {})
-
-
-_SHAPE = frozenset(("content",))
-
-
-def blocks_of(message: Message) -> list[Json]:
-    """The blocks of a message."""
-    if type(message) is ToolResult:
-        return [_result_block(message)]
-    return [block for part in message.parts if (block := block_of(part)) is not None]
-
-
-def block_of(part: Part) -> Json | None:
-    """One part as a block; None where Anthropic has none for it."""
-    if isinstance(part, Opaque):
-        return part.raw if part.provider == NAME and isinstance(part.raw, dict) else None
-    kept = own(part.ext, NAME)
-    match part:
-        case Text():
-            return {"type": "text", "text": part.text, **kept}
-        case ToolCall():
-            arguments = part.arguments if part.arguments is not None else {"_raw": part.raw or ""}
-            return {"type": "tool_use", "id": part.id, "name": part.name, "input": arguments, **kept}
-        case Reasoning(redacted=True):
-            return {"type": "redacted_thinking", "data": part.encrypted, **kept}
-        case Reasoning():
-            signature = {} if part.signature is None else {"signature": part.signature}
-            return {"type": "thinking", "thinking": part.text, **signature, **kept}
-        case Image():
-            return {"type": "image", "source": _source_of(part), **kept}
-        case File():
-            title = {} if part.name is None else {"title": part.name}
-            return {"type": "document", "source": _source_of(part), **title, **kept}
-    return None
-
-
-def _source_of(part: Image | File) -> Json:
-    if part.data is not None:
-        return {"type": "base64", "media_type": part.media_type, "data": part.data}
-    if part.url is not None:
-        return {"type": "url", "url": part.url}
-    return {"type": "file", "file_id": part.file_id}
-
-
-def _result_block(result: ToolResult) -> Json:
-    kept = own(result.ext, NAME)
-    shape = kept.get("content")
-    block: Json = {"type": "tool_result", "tool_use_id": result.call_id}
-    if shape != "absent" or result.parts:
-        plain = shape != "list" and _is_plain(result.parts)
-        block["content"] = result.text if plain else [b for part in result.parts if (b := block_of(part))]
-    if result.error is not None:
-        block["is_error"] = result.error
-    return {**block, **rest(kept, _SHAPE)}
-
-
-def _is_plain(parts: tuple[Part, ...]) -> bool:
-    """Whether the parts are one text without anything of its own, or nothing."""
-    return not parts or (len(parts) == 1 and type(parts[0]) is Text and parts[0].ext is None)
-
-
-class _Rewriting:
-    """One rewrite: neighbours in the input stay apart, what became neighbours is joined (ANT-ALTERNATE)."""
-
-    def __init__(self, raw: Sequence[Json], decoded: Decoded, written: Written) -> None:
-        self.raw = raw
-        self.decoded = decoded
-        self.written = written
-        self.sizes = Counter(decoded.homes)
-
-    def run(self) -> list[Json]:
-        drafts: list[list[int]] = []
-        for at, message in enumerate(self.written.messages):
-            if drafts and self._joins(drafts[-1][-1], at, message):
-                drafts[-1].append(at)
-            else:
-                drafts.append([at])
-        return [self._write(draft) for draft in drafts]
-
-    def _home(self, at: int) -> int | None:
-        source = self.written.sources[at]
-        return None if source is None else self.decoded.homes[source]
-
-    def _joins(self, before: int, at: int, message: Message) -> bool:
-        if _role(message) != "user" or _role(self.written.messages[before]) != "user":
-            return False
-        left, right = self._home(before), self._home(at)
-        return type(message) is ToolResult or left is None or right is None or right != left + 1
-
-    def _write(self, draft: list[int]) -> Json:
-        home = self._home(draft[0])
-        if home is not None and self._is_intact(draft, home):
-            return self.raw[home]
-        messages = [self.written.messages[at] for at in draft]
-        speaker = next((at for at in draft if type(self.written.messages[at]) is not ToolResult), draft[0])
-        origin = self._home(speaker)
-        base = {} if origin is None else rest(self.raw[origin], _MESSAGE)
-        wire = _wire(messages, base)
-        if isinstance(wire["content"], list):
-            wire["content"] = [block for at in draft for block in self._blocks(at)]
-        return wire
-
-    def _is_intact(self, draft: list[int], home: int) -> bool:
-        """Whether the draft is one message of the input, all of it, in an order that may be sent."""
-        return (
-            len(draft) == self.sizes[home]
-            and all(self._home(at) == home and self._is_same(at) for at in draft)
-            and all(left < right for left, right in pairwise(self.written.sources[at] or 0 for at in draft))
-            and not (len(draft) > 1 and anthropic_check.results_behind(self.raw[home]["content"]))
-        )
-
-    def _is_same(self, at: int) -> bool:
-        source = self.written.sources[at]
-        return source is not None and self.decoded.messages[source] is self.written.messages[at]
-
-    def _blocks(self, at: int) -> list[Json]:
-        """The blocks of a message, those that did not change as they came."""
-        message, source = self.written.messages[at], self.written.sources[at]
-        if source is None:
-            return blocks_of(message)
-        old, home = self.decoded.messages[source], self.decoded.homes[source]
-        content = self.raw[home].get("content")
-        if not isinstance(content, list):
-            return blocks_of(message)
-        if type(message) is ToolResult:
-            return [self._result(home, source)] if message is old else blocks_of(message)
-        given = [block for block in content if type(old) is not User or block.get("type") != "tool_result"]
-        as_came = {id(part): block for part, block in zip(old.parts, given, strict=True)}
-        fresh = ((part, as_came.get(id(part))) for part in message.parts)
-        return [block for part, came in fresh if (block := came if came is not None else block_of(part)) is not None]
-
-    def _result(self, home: int, source: int) -> Json:
-        nth = source - bisect_left(self.decoded.homes, home)
-        results = (block for block in self.raw[home]["content"] if block.get("type") == "tool_result")
-        return next(islice(results, nth, None))

@@ -7,17 +7,14 @@ role count as one turn, as the API joins them; all results of a turn stand in on
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
+from suture.formats.anthropic_blocks import continues, is_a, lonely
 from suture.formats.anthropic_rules import RULES
 from suture.formats.base import (
-    Call,
     Finding,
     Json,
     Limits,
-    Pairs,
-    Stray,
     by_place,
     finding,
     kind_of,
@@ -25,48 +22,17 @@ from suture.formats.base import (
     not_content,
     text_id,
 )
+from suture.formats.pairs import Call, Pairs, Stray
 
 MAX_CACHE_MARKS = 4
 
-_BLOCKS = frozenset(
-    ("text", "image", "document", "search_result", "redacted_thinking", "container_upload", "compaction", "tool_reference")
-)
+_MESSAGE = frozenset(("role", "content"))
+_BLOCKS = frozenset(("text", "image", "document", "search_result", "container_upload", "compaction", "tool_reference"))
 
 
 def check(request: Json, limits: Limits, *, open_tail: bool = False) -> list[Finding]:
     """Every rule that the request breaks, by place. `open_tail`: calls of the last turn may be unanswered."""
     return _Check(request, limits, open_tail=open_tail).run()
-
-
-def marks(request: Json) -> int:
-    """How many blocks carry `cache_control`."""
-    lists: list[object] = [request.get("tools"), request.get("system")]
-    lists += [message.get("content") for message in request["messages"]]
-    blocks = (block for each in lists if isinstance(each, list) for block in each)
-    return sum(isinstance(block, dict) and "cache_control" in block for block in blocks)
-
-
-def results_behind(content: object) -> bool:
-    """Whether a result stands behind something else."""
-    seen = False
-    for block in content if isinstance(content, list) else ():
-        if block.get("type") != "tool_result":
-            seen = True
-        elif seen:
-            return True
-    return False
-
-
-def continues(before: Json, message: Json) -> bool:
-    """Whether an assistant message only adds calls to those of the one before it, as blocks of one answer do."""
-    left, right = before.get("content"), message.get("content")
-    if not (isinstance(left, list) and isinstance(right, list) and left and right):
-        return False
-    return _is(left[-1], "tool_use") and all(_is(block, "tool_use") for block in right)
-
-
-def _is(block: object, kind: str) -> bool:
-    return isinstance(block, dict) and block.get("type") == kind
 
 
 class _Check:
@@ -82,6 +48,7 @@ class _Check:
         self.open_tail = open_tail
         self.pairs = Pairs(unique_in_history=limits.ids_unique_in == "history")
         self.marks = 0
+        self.ends: dict[tuple[int, str], int] = {}  # where the run of messages of a role ends that begins there
 
     def run(self) -> list[Finding]:
         self._ends()
@@ -89,6 +56,8 @@ class _Check:
         for index, message in enumerate(self.messages):
             role = message["role"]
             content = message.get("content")
+            if len(message) > 2:
+                self._fields(index, message)
             if role == "assistant":
                 if self.pairs.open and not continues(self.messages[index - 1], message):
                     self.pairs.close()
@@ -134,13 +103,13 @@ class _Check:
     def _last(self, index: int, content: object) -> None:
         path = f"messages[{index}]"
         tail = content[-1] if isinstance(content, list) and content else content
-        if _is(tail, "tool_use"):
+        if isinstance(tail, dict) and str(tail.get("type")).endswith(("tool_use", "tool_result")):
             return
         if not self.limits.prefill:
             self.add(
                 "LAST_ASSISTANT", "ANT-PREFILL", path, "The last message is the assistant's, which this model refuses."
             )
-        text = tail.get("text") if isinstance(tail, dict) and _is(tail, "text") else tail
+        text = tail.get("text") if isinstance(tail, dict) and is_a(tail, "text") else tail
         if isinstance(text, str) and text.strip() and text[-1].isspace():
             self.add("TRAILING_WHITESPACE", "ANT-TRAIL-WS", path, "The last message ends in white space.")
 
@@ -151,7 +120,7 @@ class _Check:
                 if not isinstance(block, dict):
                     raise not_an_object(block, f"system[{at}]")
                 self.marks += "cache_control" in block
-                if _is(block, "text") and not str(block.get("text")).strip():
+                if is_a(block, "text") and not str(block.get("text")).strip():
                     self._blank(f"system[{at}]", 0, at, block.get("text"))
         elif content is not None and not isinstance(content, str):
             raise not_content(content, "system")
@@ -161,6 +130,11 @@ class _Check:
             return
         sentence = f"The role {role!r} is none that Anthropic is known to take; the message is sent as it is."
         self.add("ROLE_UNKNOWN", "ANT-ROLE", f"messages[{index}]", sentence, role=role)
+
+    def _fields(self, index: int, message: Json) -> None:
+        for key in sorted(message.keys() - _MESSAGE):
+            sentence = f"Messages have no field {key!r} that Anthropic is known to take; it is sent as it is."
+            self.add("FIELD_UNKNOWN", "ANT-FIELD", f"messages[{index}]", sentence, i=index, field=key)
 
     def _empty(self, index: int) -> None:
         self.add("MESSAGE_EMPTY", "ANT-EMPTY-MSG", f"messages[{index}]", "The message is empty.", i=index)
@@ -201,7 +175,7 @@ class _Check:
                     calls += 1
                     continue
                 self._misplaced(index, at, "tool_use", role)
-            elif kind == "thinking":
+            elif kind in ("thinking", "redacted_thinking"):
                 self._signed(index, at, block, role)
             elif isinstance(kind, str) and kind.endswith(("_tool_use", "_tool_result")):
                 servers += 1
@@ -217,7 +191,7 @@ class _Check:
         self.pairs.add_call(index, at, text_id(id))
         path = f"messages[{index}].content[{at}]"
         if not isinstance(id, str) or not id:
-            self.add("ID_MISSING", "ANT-ID-PATTERN", path, "The call has no id.", i=index, j=at)
+            self.add("ID_MISSING", "ANT-ID-PATTERN", path, "The call has no id that is a text.", i=index, j=at)
         elif not self.id_fits(id):
             sentence = f"The id {id!r} holds other characters than letters, digits, _ and -."
             self.add("ID_CHARS", "ANT-ID-PATTERN", path, sentence, id, i=index, j=at, id=id)
@@ -256,7 +230,7 @@ class _Check:
         path = f"messages[{index}].content[{at}]"
         sentence = f"A {kind!r} block stands in a message of the role {role!r}."
         if kind == "tool_result":
-            self.add("RESULT_DISPLACED", "ANT-ORPHAN-RESULT", path, sentence, i=index, j=at)
+            self.add("RESULT_NOT_PURE", "ANT-ORPHAN-RESULT", path, sentence, i=index, j=at)
         else:
             self.add("BLOCK_UNKNOWN", "ANT-USE-ROLE", path, sentence, i=index, j=at, block=kind)
 
@@ -265,15 +239,21 @@ class _Check:
         self.add("CALL_NOT_TAIL", "ANT-USE-TAIL", f"messages[{index}].content[{at}]", sentence, i=index, j=at)
 
     def _signed(self, index: int, at: int, block: Json, role: str) -> None:
-        signature = block.get("signature")
+        signature = block.get("signature" if block["type"] == "thinking" else "data")
         if role != "assistant" or not isinstance(signature, str) or not signature.strip():
             path = f"messages[{index}].content[{at}]"
             self.add("THINKING_UNSIGNED", "ANT-THINK-SIG-REQ", path, "The thinking has no signature.", i=index, j=at)
 
     def _unknown(self, index: int, at: int, kind: object) -> None:
-        sentence = f"The block is of the unknown type {kind!r}; it is sent as it is."
         path = f"messages[{index}].content[{at}]"
-        self.add("BLOCK_UNKNOWN", "ANT-UNKNOWN-BLOCK", path, sentence, i=index, j=at, block=str(kind))
+        facts: dict[str, str | int] = {"i": index, "j": at, "block": str(kind)}
+        if isinstance(kind, str):
+            sentence = f"The block is of the unknown type {kind!r}; it is sent as it is."
+            self.found.append(finding(RULES["ANT-UNKNOWN-BLOCK"], "BLOCK_UNKNOWN", path, sentence, facts=facts))
+        else:
+            sentence = "The block has no 'type'. Check in which format the history is."
+            rule = RULES["ANT-UNKNOWN-BLOCK"]
+            self.found.append(finding(rule, "BLOCK_UNKNOWN", path, sentence, facts=facts, severity="REJ"))
 
     def _servers(self, index: int, content: list[Json]) -> None:
         """Calls of server tools without their results in the same message, and the other way round."""
@@ -315,12 +295,20 @@ class _Check:
         index = len(self.messages) - 1
         while index >= 0 and self.messages[index]["role"] == "user":
             content = self.messages[index].get("content")
-            if not isinstance(content, list) or not all(_is(block, "tool_result") for block in content):
+            if not isinstance(content, list) or not all(is_a(block, "tool_result") for block in content):
                 return None
             index -= 1
-        while index > 0 and self.messages[index - 1]["role"] == self.messages[index]["role"] == "assistant":
+        if index < 0 or self.messages[index]["role"] != "assistant":
+            return None
+        return self._start_of_turn(index)
+
+    def _start_of_turn(self, index: int) -> int:
+        """The first of the assistant messages whose calls that one goes on with."""
+        while (
+            index and self.messages[index - 1]["role"] == "assistant" and continues(*self.messages[index - 1 : index + 1])
+        ):
             index -= 1
-        return index if index >= 0 and self.messages[index]["role"] == "assistant" else None
+        return index
 
     def _stray(self, stray: Stray, ids: dict[int, str]) -> None:
         path = f"messages[{stray.i}].content[{stray.j}]"
@@ -328,6 +316,10 @@ class _Check:
         if call is not None and self._is_split(call, stray):
             sentence = f"The results of messages[{call.i}] are spread over several messages; they belong into one."
             self.add("RESULT_SPLIT", "ANT-ADJ-RESULT", path, sentence, stray.id, i=call.i, ids=ids[call.i])
+        elif call is not None and call.i < stray.i == self._end(call.i + 1, "assistant"):
+            sentence = f"The assistant's next message follows the call {stray.id!r}; calls come last."
+            path = f"messages[{call.i}].content[{call.j}]"
+            self.add("CALL_NOT_TAIL", "ANT-USE-TAIL", path, sentence, stray.id, i=call.i, ids=ids[call.i])
         elif call is not None:
             sentence = f"The result of the call {stray.id!r} does not stand in the message behind messages[{call.i}]."
             self.add("RESULT_DISPLACED", "ANT-ADJ-RESULT", path, sentence, stray.id, i=call.i, ids=ids[call.i])
@@ -339,10 +331,18 @@ class _Check:
             self.add("RESULT_ORPHAN", "ANT-ORPHAN-RESULT", path, sentence, stray.id, i=stray.i, j=stray.j, id=stray.id)
 
     def _is_split(self, call: Call, stray: Stray) -> bool:
-        """Whether the result stands behind the first of several messages of the user."""
-        if stray.i <= call.i + 1 or not any(_is(b, "tool_result") for b in _list(self.messages[call.i + 1])):
-            return False
-        return all(message["role"] == "user" for message in self.messages[call.i + 1 : stray.i])
+        """Whether the result stands behind the first of several messages of the user that follow the call."""
+        is_behind = call.i + 1 < stray.i < self._end(call.i + 1, "user")
+        return is_behind and any(is_a(block, "tool_result") for block in _list(self.messages[call.i + 1])[:1])
+
+    def _end(self, start: int, role: str) -> int:
+        """The end of the run of messages of that role that begins there."""
+        if (start, role) not in self.ends:
+            end = start
+            while end < len(self.messages) and self.messages[end]["role"] == role:
+                end += 1
+            self.ends[start, role] = end
+        return self.ends[start, role]
 
     def _cache(self) -> None:
         tools = self.request.get("tools")
@@ -352,57 +352,23 @@ class _Check:
             self.add("CACHE_MARKS", "ANT-CACHE-4", "messages", sentence, n=marks)
 
     def _thinking(self) -> None:
-        """With thinking on, the last turn that calls tools begins with thinking; only the caller can turn it off."""
+        """With thinking on, the turn whose results come last begins with its thinking, or the caller turns it off."""
         thinking = self.request.get("thinking")
-        if not isinstance(thinking, dict) or thinking.get("type") not in ("enabled", "adaptive"):
+        start = self._open_from()
+        if start is None or not isinstance(thinking, dict) or thinking.get("type") != "enabled":
             return
-        for index in range(len(self.messages) - 1, -1, -1):
-            message = self.messages[index]
-            content = message.get("content")
-            if message["role"] == "assistant":
-                break
-            if not isinstance(content, list) or not all(_is(block, "tool_result") for block in content):
-                return
-        else:
-            return
-        first = content[0] if isinstance(content, list) and content else None
-        if isinstance(first, dict) and str(first.get("type")) not in ("thinking", "redacted_thinking"):
-            path = f"messages[{index}].content[0]"
+        content = _list(self.messages[start])
+        first = content[0] if content else None
+        calls = any(is_a(block, "tool_use") for block in content)
+        if calls and not (is_a(first, "thinking") or is_a(first, "redacted_thinking")):
+            facts: dict[str, str | int] = {"i": start, "block": str(first.get("type")) if isinstance(first, dict) else ""}
             sentence = "Thinking is on, and the turn that called the tools does not begin with its thinking."
-            self.found.append(
-                finding(
-                    RULES["ANT-THINK-FIRST"],
-                    "THINKING_NOT_FIRST",
-                    path,
-                    sentence,
-                    facts={"i": index, "block": str(first.get("type"))},
-                    hint="thinking: off",
-                )
-            )
-
-
-def lonely(blocks: Sequence[object]) -> list[int]:
-    """The indexes of server tools' calls without a result behind them, and of results without a call before."""
-    alone: set[int] = set()
-    calls: dict[str, int] = {}
-    for at, block in enumerate(blocks):
-        kind = block.get("type") if isinstance(block, dict) else None
-        if not isinstance(block, dict) or not isinstance(kind, str):
-            continue
-        if kind.endswith("_tool_use"):
-            calls[text_id(block.get("id"))] = at
-            alone.add(at)
-        elif kind.endswith("_tool_result"):
-            id = text_id(block.get("tool_use_id"))
-            if id in calls:
-                alone.discard(calls[id])
-            else:
-                alone.add(at)
-    return sorted(alone)
+            path, rule = f"messages[{start}].content[0]", RULES["ANT-THINK-FIRST"]
+            self.found.append(finding(rule, "THINKING_NOT_FIRST", path, sentence, facts=facts, hint="thinking: off"))
 
 
 def _says_something(content: object) -> bool:
-    return bool(content) if not isinstance(content, list) else any(not _is(b, "text") or b.get("text") for b in content)
+    return bool(content) if not isinstance(content, list) else any(not is_a(b, "text") or b.get("text") for b in content)
 
 
 def _list(message: Json) -> list[Any]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
 from suture.errors import HistoryError
-from suture.messages import Ext, Message, Part, System
+from suture.messages import Ext, Message, Part, System, ToolResult
 
 Severity: TypeAlias = Literal["REJ", "DEG", "IGN"]
 Certainty: TypeAlias = Literal["S", "R", "D", "C", "I", "M"]
@@ -73,6 +74,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     first_user: bool = False
     calls_last: bool = False
     prefill: bool = True
+    trailing_space: bool = True
     reasoning: Literal["none", "signed", "text"] = "none"
     developer: bool = True
     joins_turns: bool = False
@@ -96,6 +98,14 @@ class Decoded(NamedTuple):
     messages: list[Message]
     homes: list[int]
 
+    def range_of(self, home: int) -> tuple[int, int]:
+        """The first index of what came from that wire message, and the one behind the last."""
+        return bisect_left(self.homes, home), bisect_right(self.homes, home)
+
+    def results_of(self, home: int) -> list[int]:
+        """The indexes of the results that came from that wire message."""
+        return [index for index in range(*self.range_of(home)) if type(self.messages[index]) is ToolResult]
+
 
 class Written(NamedTuple):
     """Healed neutral messages, each with the index of the decoded one that it was; None for one that is new."""
@@ -104,12 +114,20 @@ class Written(NamedTuple):
     sources: Sequence[int | None]
 
 
+class Rewritten(NamedTuple):
+    """Wire messages, each with the index of the one that it was before; None for one that is new."""
+
+    messages: list[Json]
+    homes: list[int | None]
+
+
 class Format(Protocol):
     """One wire format."""
 
     name: ClassVar[str]
     rules: ClassVar[Mapping[str, Rule]]
     rule_of: ClassVar[Mapping[str, str]]  # code of a finding -> id of the rule behind it
+    fields: ClassVar[frozenset[str]]  # what a message may carry beside what the neutral words name
 
     def limits(self, variant: str) -> Limits:
         """What that dialect or model takes."""
@@ -120,8 +138,11 @@ class Format(Protocol):
     def check(self, request: Json, limits: Limits, *, open_tail: bool) -> list[Finding]:
         """Every rule that the request breaks, by place. `open_tail`: the last turn's calls may be unanswered."""
 
-    def decode(self, messages: Sequence[Json]) -> Decoded:
-        """The neutral messages, losing nothing: what has no field of its own is kept in `ext`."""
+    def decode(self, messages: Sequence[Json], *, arguments: bool = True) -> Decoded:
+        """The neutral messages, losing nothing: what has no field of its own is kept in `ext`.
+
+        Without `arguments`, those that came as text are not read; healing has no need of them.
+        """
 
     def encode(self, messages: Sequence[Message]) -> list[Json]:
         """The wire messages."""
@@ -129,7 +150,7 @@ class Format(Protocol):
     def takes(self, part: Part) -> bool:
         """Whether the format has a form for the part."""
 
-    def rewrite(self, raw: Sequence[Json], decoded: Decoded, written: Written) -> list[Json]:
+    def rewrite(self, raw: Sequence[Json], decoded: Decoded, written: Written) -> Rewritten:
         """The wire messages of a healed history; what did not change stays the very object that it was."""
 
     def lift(self, request: Json, /) -> list[System]:
@@ -141,8 +162,8 @@ class Format(Protocol):
     def trim(self, request: Json) -> tuple[Json, list[str]]:
         """The request within limits that count over all of it, and the paths of what was taken away."""
 
-    def place(self, raw: Sequence[Json], decoded: Decoded, index: int, part: int | None = None) -> str:
-        """The wire path of a decoded message, or of one of its parts."""
+    def places(self, raw: Sequence[Json], decoded: Decoded, home: int) -> dict[int, list[str]]:
+        """For each decoded message that came from that wire message: its path, then those of its parts."""
 
 
 # Reading --------------------------------------------------------------------------------------
@@ -194,10 +215,8 @@ def _keys(history: Json) -> str:
 
 
 def text_id(value: object) -> str:
-    """A wire id as text; blank when there is none."""
-    if isinstance(value, str):
-        return value
-    return "" if value is None or isinstance(value, bool) else str(value)
+    """A wire id; blank when there is none, or none that is a text."""
+    return value if isinstance(value, str) else ""
 
 
 def rest(raw: Json, known: frozenset[str]) -> Json:
@@ -215,12 +234,24 @@ def not_content(value: object, path: str) -> HistoryError:
     return HistoryError(f"{path} is {kind_of(value)}; content is a text or a list of parts.")
 
 
+def not_a_list(value: object, path: str) -> HistoryError:
+    """The error for what has to be a list."""
+    return HistoryError(f"{path} is {kind_of(value)}, not a list.")
+
+
 def own(ext: Ext | None, name: str) -> Json:
     """What a message or part keeps for that format."""
     if ext is None:
         return {}
     kept = ext.get(name)
     return kept if isinstance(kept, dict) else {}
+
+
+def without_key(ext: Ext | None, format: str, key: str) -> Ext | None:
+    """What is kept for a format, without one key."""
+    kept = {name: value for name, value in own(ext, format).items() if name != key}
+    others = {name: value for name, value in (ext or {}).items() if name != format}
+    return ({**others, format: kept} if kept else others) or None
 
 
 def object_text(arguments: Mapping[str, object]) -> str:
@@ -264,96 +295,6 @@ def finding(
         hint=hint,
         facts=dict(facts or {}),
     )
-
-
-class Call(NamedTuple):
-    """A call's place: message, and index in it."""
-
-    i: int
-    j: int
-    id: str
-
-
-class Stray(NamedTuple):
-    """A result that answers no call where it stands; `call` is the one that it belongs to, where there is one."""
-
-    i: int
-    j: int
-    id: str
-    call: Call | None
-    answered: bool
-
-
-class Unpaired(NamedTuple):
-    """What does not pair: calls, results, and ids used again, each with the message of its first use.
-
-    `ids` lists, for each turn by index, the ids that lack a result, as the provider does.
-    """
-
-    unanswered: list[Call]
-    strays: list[Stray]
-    repeated: list[tuple[int, Call]]
-    ids: dict[int, str]
-
-
-class Pairs:
-    """Calls and results of a history, read in order: which stand where they must, and what is left over.
-
-    This only says what a provider would refuse. What belongs together is for `pairing`, which looks further.
-    """
-
-    def __init__(self, *, unique_in_history: bool) -> None:
-        self.open: dict[str, list[Call]] = {}
-        self._unique_in_history = unique_in_history
-        self._used: dict[str, int] = {}
-        self._answered: set[str] = set()
-        self._repeated: list[tuple[int, Call]] = []
-        self._unanswered: list[Call] = []
-        self._strays: list[tuple[int, int, str]] = []
-
-    def add_call(self, i: int, j: int, id: str) -> None:
-        """A call of the turn that is being read."""
-        call = Call(i, j, id)
-        waiting = self.open.setdefault(id, [])
-        waiting.append(call)
-        if id and id in self._used and (self._unique_in_history or len(waiting) > 1):
-            self._repeated.append((self._used[id], call))
-        self._used[id] = self._used.get(id, i) if self._unique_in_history else i
-
-    def add_result(self, i: int, j: int, id: str) -> bool:
-        """Whether a result, in a place where one is allowed, answers an open call."""
-        waiting = self.open.get(id)
-        if not waiting or not id:
-            self._strays.append((i, j, id))
-            return False
-        waiting.pop()
-        if not waiting:
-            del self.open[id]
-            self._answered.add(id)
-        return True
-
-    def close(self) -> None:
-        """No more results for the turn: what is open stays unanswered."""
-        for calls in self.open.values():
-            self._unanswered += calls
-        self.open = {}
-
-    def finish(self, open_from: int | None) -> Unpaired:
-        """What is left over; calls of the turn that begins at that message may be unanswered."""
-        self.close()
-        wanting: dict[str, list[Call]] = {}
-        for call in sorted(self._unanswered, reverse=True):
-            wanting.setdefault(call.id, []).append(call)
-        strays = []
-        for i, j, id in self._strays:
-            belongs = wanting[id].pop() if id and wanting.get(id) else None
-            strays.append(Stray(i, j, id, belongs, answered=id in self._answered))
-        missing = sorted(call for calls in wanting.values() for call in calls)
-        left = [call for call in missing if open_from is None or call.i < open_from]
-        ids: dict[int, dict[str, None]] = {}
-        for call in (*left, *(stray.call for stray in strays if stray.call)):
-            ids.setdefault(call.i, {})[call.id] = None
-        return Unpaired(left, strays, self._repeated, {i: ", ".join(names) for i, names in ids.items()})
 
 
 def by_place(found: Finding) -> list[int]:

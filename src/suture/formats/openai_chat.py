@@ -7,26 +7,29 @@ there, `content` says in which other shape than ours the content came.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, TypeAlias
 
-from suture.arguments import parse
+from suture.arguments import Parsed, parse
 from suture.formats import openai_check
+from suture.formats import openai_write as write
 from suture.formats.base import (
     Decoded,
     Finding,
     Json,
     Limits,
+    Rewritten,
     Rule,
     Written,
+    not_a_list,
     not_an_object,
     not_content,
-    object_text,
     own,
     rest,
     text_id,
 )
 from suture.formats.openai_rules import RULE_OF, RULES
+from suture.formats.openai_write import NAME
 from suture.messages import (
     Assistant,
     Audio,
@@ -44,7 +47,6 @@ from suture.messages import (
     User,
 )
 
-NAME = "openai-chat"
 # Who copies the API; any other word behind the colon is a model of OpenAI's.
 _COPIES = frozenset(
     (
@@ -71,7 +73,6 @@ _RESULT = frozenset(("role", "content", "tool_call_id", "name"))
 _CALL = frozenset(("id", "type", "function"))
 _FUNCTION = frozenset(("name", "arguments"))
 _TEXT = frozenset(("type", "text"))
-_SHAPE = frozenset(("content",))
 _FIELD: Ext = {NAME: {"field": "reasoning_content"}}
 
 
@@ -81,6 +82,7 @@ class OpenAIChat:
     name: ClassVar[str] = NAME
     rules: ClassVar[Mapping[str, Rule]] = RULES
     rule_of: ClassVar[Mapping[str, str]] = RULE_OF
+    fields: ClassVar[frozenset[str]] = frozenset(("name", "refusal", "audio", "function_call"))
 
     def limits(self, variant: str) -> Limits:
         """What that dialect or model takes."""
@@ -109,29 +111,30 @@ class OpenAIChat:
         """Every rule that the request breaks, by place."""
         return openai_check.check(request, limits, open_tail=open_tail)
 
-    def decode(self, messages: Sequence[Json]) -> Decoded:
+    def decode(self, messages: Sequence[Json], *, arguments: bool = True) -> Decoded:
         """The neutral messages, one each."""
-        return Decoded([_message(raw, index) for index, raw in enumerate(messages)], list(range(len(messages))))
+        read = parse if arguments else _unread
+        return Decoded([_message(raw, index, read) for index, raw in enumerate(messages)], list(range(len(messages))))
 
     def encode(self, messages: Sequence[Message]) -> list[Json]:
         """The wire messages, one each."""
-        return [wire(message) for message in messages]
+        return [write.wire(message) for message in messages]
 
     def takes(self, part: Part) -> bool:
         """Whether there is a part for it in a list of content."""
-        return part_wire(part) is not None
+        return write.part_wire(part) is not None
 
-    def rewrite(self, raw: Sequence[Json], decoded: Decoded, written: Written) -> list[Json]:
+    def rewrite(self, raw: Sequence[Json], decoded: Decoded, written: Written) -> Rewritten:
         """The wire messages of a healed history; what did not change stays the very object that it was."""
         out: list[Json] = []
         for message, source in zip(*written, strict=True):
             if source is None:
-                out.append(wire(message))
+                out.append(write.wire(message))
             elif decoded.messages[source] is message:
                 out.append(raw[source])
             else:
-                out.append(_overlay(raw[source], decoded.messages[source], message))
-        return out
+                out.append(write.overlay(raw[source], decoded.messages[source], message))
+        return Rewritten(out, list(written.sources))
 
     def lift(self, _request: Json) -> list[System]:
         """Nothing: system text stands among the messages."""
@@ -145,26 +148,34 @@ class OpenAIChat:
         """The request as it is; nothing counts over all of it."""
         return request, []
 
-    def place(self, raw: Sequence[Json], decoded: Decoded, index: int, part: int | None = None) -> str:
-        """The wire path of a decoded message, or of one of its parts."""
-        message = decoded.messages[index]
-        path = f"messages[{decoded.homes[index]}]"
-        if part is None:
-            return path
-        before = message.parts[:part]
-        if type(message.parts[part]) is ToolCall:
-            return f"{path}.tool_calls[{sum(type(p) is ToolCall for p in before)}]"
-        if type(message.parts[part]) is Reasoning:
-            return f"{path}.reasoning_content"
-        if not isinstance(raw[decoded.homes[index]].get("content"), list):
-            return f"{path}.content"
-        return f"{path}.content[{sum(type(p) is not Reasoning for p in before)}]"
+    def places(self, raw: Sequence[Json], decoded: Decoded, home: int) -> dict[int, list[str]]:
+        """The wire path of the decoded message, then those of its parts."""
+        path = f"messages[{home}]"
+        listed = isinstance(raw[home].get("content"), list)
+        places, calls, others = [path], 0, 0
+        for part in decoded.messages[home].parts:
+            if type(part) is ToolCall:
+                places.append(f"{path}.tool_calls[{calls}]")
+                calls += 1
+            elif type(part) is Reasoning:
+                places.append(f"{path}.reasoning_content")
+            else:
+                places.append(f"{path}.content[{others}]" if listed else f"{path}.content")
+                others += 1
+        return {home: places}
 
 
 # Decoding -------------------------------------------------------------------------------------
 
 
-def _message(raw: Json, index: int) -> Message:
+_Reader: TypeAlias = Callable[[object], Parsed]
+
+
+def _unread(_text: object) -> Parsed:
+    return Parsed(None)
+
+
+def _message(raw: Json, index: int, read: _Reader) -> Message:
     content = raw.get("content")
     match raw["role"]:
         case "user":
@@ -176,7 +187,7 @@ def _message(raw: Json, index: int) -> Message:
         case "assistant":
             if len(raw) == 2 and isinstance(content, str) and content:
                 return Assistant((Text(content),))
-            return _assistant(raw, index)
+            return _assistant(raw, index, read)
         case "system":
             return System(*_content(raw, index, _MESSAGE))
         case "developer":
@@ -234,7 +245,7 @@ def _inner(raw: Json, inner: Json, key: str, *known: str) -> Ext | None:
     return {NAME: kept} if kept else None
 
 
-def _assistant(raw: Json, index: int) -> Assistant:
+def _assistant(raw: Json, index: int, read: _Reader) -> Assistant:
     content, reasoning = raw.get("content"), raw.get("reasoning_content")
     calls = raw.get("tool_calls")
     parts, _, ext = _content(raw, index, _ASSISTANT, **({"tool_calls": calls} if "tool_calls" in raw and not calls else {}))
@@ -242,19 +253,21 @@ def _assistant(raw: Json, index: int) -> Assistant:
         return Assistant(parts, None, ext)
     if isinstance(reasoning, str):
         parts = (Reasoning(reasoning, ext=_FIELD), *parts)
-    if isinstance(calls, list):
-        parts = (*parts, *[_call(call, f"messages[{index}].tool_calls[{at}]") for at, call in enumerate(calls)])
+    if calls is not None and not isinstance(calls, list):
+        raise not_a_list(calls, f"messages[{index}].tool_calls")
+    if calls:
+        parts = (*parts, *[_call(call, index, at, read) for at, call in enumerate(calls)])
     return Assistant(parts, None, ext)
 
 
-def _call(raw: object, path: str) -> ToolCall:
+def _call(raw: object, index: int, at: int, read: _Reader) -> ToolCall:
     if not isinstance(raw, dict):
-        raise not_an_object(raw, path)
+        raise not_an_object(raw, f"messages[{index}].tool_calls[{at}]")
     id, function = text_id(raw.get("id")), raw.get("function")
     if raw.get("type") == "custom" and isinstance(custom := raw.get("custom"), dict):
         return ToolCall(id, text_id(custom.get("name")), {"input": custom.get("input")}, ext={NAME: {"type": "custom"}})
     if not isinstance(function, dict):
-        raise not_an_object(function, f"{path}.function")
+        raise not_an_object(function, f"messages[{index}].tool_calls[{at}].function")
     given = function.get("arguments")
     extra: Ext | None = None
     if len(raw) > 3 or len(function) > 2:
@@ -264,7 +277,7 @@ def _call(raw: object, path: str) -> ToolCall:
     if isinstance(given, dict):
         return ToolCall(id, text_id(function.get("name")), given, ext=extra)
     text = given if isinstance(given, str) or given is None else json.dumps(given)
-    parsed = parse(text)
+    parsed = read(text)
     return ToolCall(id, text_id(function.get("name")), parsed.arguments, text, parsed.error, ext=extra)
 
 
@@ -275,123 +288,11 @@ def _result(raw: Json, index: int, content: object) -> ToolResult:
     parts, _, ext = _content(raw, index, _RESULT)
     if own(ext, NAME).get("content") == "empty":
         ext = _ext(raw, _RESULT, {})
+    if "name" in raw:
+        ext = {NAME: {**own(ext, NAME), "name": name}}
     return ToolResult(parts, None, ext, call_id=text_id(id), name=name if isinstance(name, str) and name else None)
 
 
 def _ext(raw: Json, known: frozenset[str], shape: Json) -> Ext | None:
     extra = {**rest(raw, known), **shape}
     return {NAME: extra} if extra else None
-
-
-# Encoding -------------------------------------------------------------------------------------
-
-
-def wire(message: Message) -> Json:
-    """The wire message."""
-    kept = own(message.ext, NAME)
-    match message:
-        case User(parts=(Opaque(provider="openai-chat", raw={"role": str()} as raw),)):
-            return raw
-        case ToolResult():
-            name = {} if message.name is None or message.ext is None else {"name": message.name}
-            head: Json = {"role": "tool", "tool_call_id": message.call_id, **name}
-        case Assistant():
-            return _assistant_wire(message, kept)
-        case System():
-            head = {"role": kept.get("role", "system")}
-        case User():
-            head = {"role": "user"}
-    return {**head, "content": _content_wire(message, kept), **rest(kept, frozenset(("content", "role")))}
-
-
-def _assistant_wire(message: Assistant, kept: Json) -> Json:
-    calls = [call_wire(call) for call in message.calls]
-    raw: Json = {"role": "assistant"}
-    shape = kept.get("content")
-    content = _content_wire(message, kept)
-    if content or not calls or shape == "empty":
-        raw["content"] = content
-    elif shape != "absent":
-        raw["content"] = None
-    for part in message.parts:
-        if type(part) is Reasoning and (field := own(part.ext, NAME).get("field")):
-            raw[field] = part.text
-    if calls:
-        raw["tool_calls"] = calls
-    return {**raw, **rest(kept, _SHAPE)}
-
-
-def _content_wire(message: Message, kept: Json) -> str | list[Json]:
-    """The words as one text; a list where there is more than words, or where one came."""
-    parts = [part for part in message.parts if type(part) not in (ToolCall, Reasoning)]
-    if not parts:
-        return ""
-    if kept.get("content") != "list" and all(type(part) is Text and part.ext is None for part in parts):
-        return {Assistant: "", ToolResult: "\n"}.get(type(message), "\n\n").join(
-            part.text for part in parts if type(part) is Text
-        )
-    return [raw for part in parts if (raw := part_wire(part)) is not None]
-
-
-def part_wire(part: Part) -> Json | None:
-    """One part of a content list; None where Chat Completions have none for it."""
-    if isinstance(part, Opaque):
-        return part.raw if part.provider == NAME and isinstance(part.raw, dict) else None
-    kept = own(part.ext, NAME)
-    match part:
-        case Text():
-            return {"type": "text", "text": part.text, **kept}
-        case Image(url=str() | None as url, data=data) if url or data:
-            return _with_inner("image_url", {"url": url or f"data:{part.media_type};base64,{data}"}, kept)
-        case Audio(data=str(), media_type=str() as kind):
-            return _with_inner("input_audio", {"data": part.data, "format": kind.removeprefix("audio/")}, kept)
-        case File(file_id=str()):
-            return _with_inner("file", {"file_id": part.file_id}, kept)
-        case File(url=str() | None as url, data=data) if url or data:
-            text = url or f"data:{part.media_type};base64,{data}"
-            return _with_inner("file", {"file_data": text, "filename": part.name or "document"}, kept)
-    return None
-
-
-def _with_inner(key: str, inner: Json, kept: Json) -> Json:
-    return {"type": key, key: {**inner, **kept.get(key, {})}, **rest(kept, frozenset((key,)))}
-
-
-def call_wire(call: ToolCall) -> Json:
-    """One call."""
-    kept = own(call.ext, NAME)
-    if kept.get("type") == "custom":
-        return {"id": call.id, "type": "custom", "custom": {"name": call.name, **(call.arguments or {})}}
-    function = {"name": call.name, "arguments": arguments_text(call), **kept.get("function", {})}
-    return {"id": call.id, "type": "function", "function": function, **rest(kept, frozenset(("function",)))}
-
-
-def arguments_text(call: ToolCall) -> str:
-    """The arguments as they came, unless somebody has changed them since."""
-    if call.arguments is None:
-        return call.raw or "{}"
-    text = object_text(call.arguments)
-    return call.raw if call.raw is not None and _is_text_of(call.raw, text) else text
-
-
-def _is_text_of(raw: str, text: str) -> bool:
-    if raw == text:
-        return True
-    parsed = parse(raw).arguments
-    return parsed is not None and object_text(parsed) == text and openai_check.is_object_text(raw)
-
-
-def _overlay(raw: Json, old: Message, message: Message) -> Json:
-    """The raw message with what changed; calls and content that did not change stay the very objects."""
-    fresh = wire(message)
-    if type(message) is type(old) and _words(message) == _words(old) and "content" in raw and raw["content"] is not None:
-        fresh["content"] = raw["content"]
-    if isinstance(message, Assistant) and isinstance(old, Assistant) and message.calls:
-        as_came = dict(zip(map(id, old.calls), raw.get("tool_calls") or (), strict=True))
-        fresh["tool_calls"] = [as_came.get(id(call)) or call_wire(call) for call in message.calls]
-    gone = raw.keys() - fresh.keys()
-    return {key: fresh[key] for key in raw if key not in gone} | fresh
-
-
-def _words(message: Message) -> list[int]:
-    return [id(part) for part in message.parts if type(part) is not ToolCall]

@@ -16,16 +16,16 @@ from suture.formats.base import (
     Finding,
     Json,
     Limits,
-    Pairs,
-    Stray,
     by_place,
     finding,
     kind_of,
+    not_a_list,
     not_an_object,
     not_content,
     text_id,
 )
 from suture.formats.openai_rules import RULE_OF, RULES
+from suture.formats.pairs import Pairs, Stray
 
 _PARTS = frozenset(("text", "image_url", "input_audio", "file", "refusal"))
 _SPEAKS = ("refusal", "audio", "function_call")
@@ -76,12 +76,13 @@ class _Check:
             role = message["role"]
             content = message.get("content")
             if role == "tool":
-                self._result(index, message)
+                self.pairs.add_result(index, 0, text_id(message.get("tool_call_id")))
             else:
                 if self.pairs.open:
                     self.pairs.close()
                 if role == "assistant":
-                    self._assistant(index, message, content)
+                    if not content or "tool_calls" in message:
+                        self._assistant(index, message, content)
                 elif role not in ("user", "system"):
                     self._other(index, role)
             if not isinstance(content, str):
@@ -98,12 +99,12 @@ class _Check:
         calls = message.get("tool_calls")
         if calls:
             if not isinstance(calls, list):
-                raise not_content(calls, f"messages[{index}].tool_calls")
+                raise not_a_list(calls, f"messages[{index}].tool_calls")
             for at, call in enumerate(calls):
                 self._call(index, at, call)
             return
         if calls is not None and not isinstance(calls, list):
-            raise not_content(calls, f"messages[{index}].tool_calls")
+            raise not_a_list(calls, f"messages[{index}].tool_calls")
         if calls is not None:
             sentence = "The list of calls is empty; without calls there is no 'tool_calls'."
             self.add("FIELD_UNKNOWN", f"messages[{index}].tool_calls", sentence, i=index)
@@ -111,10 +112,6 @@ class _Check:
             self.add(
                 "MESSAGE_EMPTY", f"messages[{index}]", "The assistant message says nothing and calls nothing.", i=index
             )
-
-    def _result(self, index: int, message: Json) -> None:
-        id = message.get("tool_call_id")
-        self.pairs.add_result(index, 0, text_id(id))
 
     def _other(self, index: int, role: str) -> None:
         path = f"messages[{index}]"
@@ -151,6 +148,9 @@ class _Check:
             if kind == "image_url" and role not in ("user", "function"):
                 sentence = f"A picture stands in a message of the role {role!r}."
                 self.add("IMAGE_ROLE", path, sentence, i=index, role=role)
+            elif not isinstance(kind, str):
+                sentence = "The part has no 'type'. Check in which format the history is."
+                self.add("BLOCK_UNKNOWN", path, sentence, i=index)
             elif kind not in _PARTS:
                 sentence = f"The part is of the unknown type {kind!r}; it is sent as it is."
                 self.found.append(finding(RULES["OAI-PART"], "BLOCK_UNKNOWN", path, sentence, severity="DEG"))
@@ -178,7 +178,7 @@ class _Check:
     def _id(self, index: int, at: int, id: object) -> None:
         path = f"messages[{index}].tool_calls[{at}].id"
         if not isinstance(id, str) or not id:
-            self.add("ID_MISSING", path, "The call has no id.", i=index, j=at)
+            self.add("ID_MISSING", path, "The call has no id that is a text.", i=index, j=at)
         elif len(id) > self.longest:
             sentence = f"The id has {len(id)} characters; {self.longest} are allowed."
             self.add("ID_LENGTH", path, sentence, id, i=index, j=at, n=len(id), most=self.longest)

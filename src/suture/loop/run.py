@@ -87,6 +87,9 @@ Status: TypeAlias = Literal[
 # A body, the marks that it opens, and those that it closes.
 _Wanted: TypeAlias = tuple[Body, tuple[str, ...], tuple[str, ...]]
 
+# A call, and the result that answers it.
+_Answered: TypeAlias = tuple[Call, ToolResult]
+
 # A turn that stopped for one of these is whole, so its calls may run; any other may be cut off.
 _WHOLE = (None, "stop", "tool_use")
 
@@ -208,7 +211,8 @@ class _Run:
         self.error: ModelError | None = None
         self.running: dict[int, ToolJob | ReconcileJob] = {}
         self.landed: deque[Done] = deque()
-        self.recording: list[tuple[Call, ToolResult]] = []
+        self.recording: list[_Answered] = []
+        self.drafts: tuple[Draft, ...] = ()
         self.reconciled: set[str] = set()
 
     # Order ------------------------------------------------------------------------------------
@@ -247,19 +251,17 @@ class _Run:
             for one in (*self.landed, *closing.landed)
             if not isinstance(one.job, ModelJob)
         ]
-        results = [*self.recording, *((call, result) for call, result in done if result is not None)]
-        real = [(call, result) for call, result in results if result.synthetic is None]
-        if not real:
-            return
+        landed = [(call, result) for call, result in done if result is not None]
         if closing.fenced:
-            drafts = yield from self._draft(
-                (_settling(call, result), (mark("settled", call.key),), (mark("started", call.key),))
-                for call, result in real
-            )
-            yield from ask(AppendUnclaimed(drafts))
-        else:
-            drafts = yield from self._draft(map(_answering, real))
-            yield from ask(Append(drafts))
+            drafts = yield from self._draft(map(_settling, _real([*self.recording, *landed])))
+            if drafts:
+                yield from ask(AppendUnclaimed(drafts))
+            return
+        # What was being recorded goes as the same drafts, since they may stand already: a store takes them once.
+        begun = self.drafts or (yield from self._draft(map(_answering, _real(self.recording))))
+        for drafts in (begun, (yield from self._draft(map(_answering, _real(landed))))):
+            if drafts:
+                yield from ask(Append(drafts))
 
     def _advance(self) -> Flow[Status]:
         """Go on until there is a reason to end."""
@@ -291,7 +293,7 @@ class _Run:
         """End the run, unless something arrived that it can still take up."""
         error = str(self.error) if self.error is not None else None
         body = RunFinished(self.id, status, self.usage, error)
-        closes = (mark("run", self.id), *(mark("settled", key) for key in sorted(self.state.settled)))
+        closes = (mark("run", self.id), *self._settled_marks())
         while True:
             written = yield from self._draft([(body, (), closes)])
             answer = yield from ask(AppendNext(written, self.state.head))
@@ -316,7 +318,9 @@ class _Run:
 
     def _append(self, wanted: Iterable[_Wanted]) -> Flow[tuple[int, ...]]:
         """Append bodies with what they open and close; their seqs."""
-        drafts = yield from self._draft(wanted)
+        return (yield from self._write((yield from self._draft(wanted))))
+
+    def _write(self, drafts: tuple[Draft, ...]) -> Flow[tuple[int, ...]]:
         written = yield from ask(Append(drafts))
         self.state.fold(written.entries)
         seqs = {entry.id: entry.seq for entry in written.entries}
@@ -329,15 +333,16 @@ class _Run:
         recorded = next(one for at, one in reversed(self.state.recorded) if at == seq)
         yield from ask(Emit(MessageRecorded(seq, recorded)))
 
-    def _answer(self, answers: Iterable[tuple[Call, ToolResult]]) -> Flow[None]:
+    def _answer(self, answers: Iterable[_Answered]) -> Flow[None]:
         """Record results of calls, and tell."""
         self.recording = list(answers)
         if self.recording:
-            yield from self._append(map(_answering, self.recording))
-        answers, self.recording = self.recording, []
-        yield from self._tell(answers)
+            self.drafts = yield from self._draft(map(_answering, self.recording))
+            yield from self._write(self.drafts)
+        recorded, self.recording, self.drafts = self.recording, [], ()
+        yield from self._tell(recorded)
 
-    def _tell(self, answers: Iterable[tuple[Call, ToolResult]]) -> Flow[None]:
+    def _tell(self, answers: Iterable[_Answered]) -> Flow[None]:
         for call, result in answers:
             yield from ask(Emit(ToolFinished(call.key, result)))
 
@@ -404,12 +409,18 @@ class _Run:
     def _take_answer(self, message: Assistant, seen: int) -> Flow[None]:
         self.steps += 1
         self.usage += message.usage or Usage()
-        closes = tuple(mark("settled", key) for key in sorted(self.state.settled))
-        yield from self._record(message, closes=closes, seen=seen)
+        yield from self._record(message, closes=self._settled_marks(), seen=seen)
         if message.stop_reason not in _WHOLE:
             reason = f"the model's turn ended early ({message.stop_reason})"
             never = [(call, stand_in(call.call, "not_run", reason)) for call in self.state.open_calls()]
             yield from self._answer(item for item in never if item[0].status == "pending")
+
+    def _settled_marks(self) -> tuple[str, ...]:
+        """What is closed once settlements are taken up: their own marks, and all of a call that is answered."""
+        calls = self.state.calls
+        answered = [key for key in sorted(self.state.settled) if key in calls and calls[key].answered]
+        own = [mark("settled", key) for key in sorted(self.state.settled.difference(answered))]
+        return (*own, *(one for key in answered for one in call_marks(key)))
 
     def _next_job(self) -> int:
         self.jobs += 1
@@ -547,14 +558,21 @@ class _Run:
             yield from self._answer([(call, result)])
 
 
-def _answering(answer: tuple[Call, ToolResult]) -> _Wanted:
-    call, result = answer
+def _answering(answered: _Answered) -> _Wanted:
+    call, result = answered
     return MessageBody(result, key=call.key), (), call_marks(call.key)
 
 
-def _settling(call: Call, result: ToolResult) -> Settlement:
+def _settling(answered: _Answered) -> _Wanted:
+    call, result = answered
     outcome: Settled = "failed" if result.error else "completed"
-    return Settlement(call.key, outcome, result.parts, "the runner that was replaced")
+    body = Settlement(call.key, outcome, result.parts, "the runner that was replaced")
+    return body, (mark("settled", call.key),), (mark("started", call.key),)
+
+
+def _real(answered: Iterable[_Answered]) -> list[_Answered]:
+    """Those whose result is the handler's own."""
+    return [(call, result) for call, result in answered if result.synthetic is None]
 
 
 def _result(job: ToolJob | ReconcileJob, done: Done) -> ToolResult | None:

@@ -24,6 +24,7 @@ from suture.entries import (
     Steer,
     ToolStarted,
     call_key,
+    mark,
     plain,
     read,
 )
@@ -49,7 +50,8 @@ class State:
     """What a log says, up to `head`. Only `fold` changes it.
 
     `run` is the id of the run that is on or was cut off; `interrupt` what stopped the last one, or is to stop
-    this one; `last_status` how the last run ended, None when it did not.
+    this one; `last_status` how the last run ended, None when it did not; `settled` the keys under which a settlement
+    waits to be taken up.
     """
 
     def __init__(self) -> None:
@@ -80,6 +82,7 @@ class State:
                 self.head = entry.seq
 
     def _fold(self, entry: Entry) -> None:
+        self._note_marks(entry)
         if entry.erased:
             self._find(entry.seq, "ERASED", f"the body of this {entry.kind} was erased")
             return
@@ -90,6 +93,13 @@ class State:
             return
         if body is not None:
             self._take(entry, body)
+
+    def _note_marks(self, entry: Entry) -> None:
+        """Keep the open marks of settlements as the store does, also of one that came too late or cannot be read: what
+        no run closes would ask for a runner for ever.
+        """
+        self.settled -= _settled_keys(entry.closes)
+        self.settled |= _settled_keys(entry.opens)
 
     def _take(self, entry: Entry, body: Body) -> None:
         match body:
@@ -113,7 +123,6 @@ class State:
                 self.run, self.interrupt, self.last_status = body.run, None, None
             case RunFinished():
                 self.run, self.last_status = None, body.status
-                self.settled.clear()
                 self._note_stop()
             case _:
                 assert_never(body)
@@ -160,8 +169,6 @@ class State:
     def _assistant(self, seq: int, message: Assistant, seen: int | None) -> None:
         if message.usage is not None:
             self.usage += message.usage
-        if seen is not None:  # a run's own answer closes the marks of what was settled; a message from elsewhere does not
-            self.settled.clear()
         unseen = self._unseen(seen)
         if calls := message.calls:
             paired = self._pairing.add_turn(seq, calls, adopt=seen is None)
@@ -262,7 +269,6 @@ class State:
         if call is None or call.status != "started":
             self._find(seq, "SETTLEMENT_LATE", f"{body.key} waits for no settlement; this one is not used")
             return
-        self.settled.add(call.key)
         if body.outcome == "released":
             call.released = True
         else:
@@ -366,3 +372,9 @@ class State:
         if (call := self.calls.get(name)) is not None:
             return [call]
         return [call for call in self.calls.values() if name in (call.call.id, call.turn.names[call.slot])]
+
+
+def _settled_keys(marks: Iterable[str]) -> set[str]:
+    """The call keys in the marks of settlements."""
+    prefix = mark("settled", "")
+    return {one.removeprefix(prefix) for one in marks if one.startswith(prefix)}

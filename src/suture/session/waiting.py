@@ -17,7 +17,11 @@ from suture.tools import schema_violations
 
 @dataclass(frozen=True)
 class Approval:
-    """A call that waits for a decision, or for a run to take its decision up (`decision` is then set)."""
+    """A call that waits for a decision, or for a run to take its decision up.
+
+    Of a decided one `decision` is set, with the `note`, `by` and `edited` (the call that a reviewer made of it) of whoever
+    decided.
+    """
 
     key: str
     call: ToolCall
@@ -28,7 +32,10 @@ class Approval:
     provenance: str | None
     requested_at: str
     expires: str | None
-    decision: bool | None
+    decision: bool | None = None
+    note: str | None = None
+    by: str | None = None
+    edited: ToolCall | None = None
 
 
 @dataclass(frozen=True)
@@ -46,6 +53,7 @@ def approval_of(call: Call) -> Approval:
     """What a person is shown of a call that an approval was asked for."""
     assert call.request is not None
     body = call.request.body
+    decided = call.decision.body if call.decision is not None else None
     return Approval(
         key=call.key,
         call=body.call,
@@ -56,7 +64,10 @@ def approval_of(call: Call) -> Approval:
         provenance=body.provenance,
         requested_at=call.request.at,
         expires=body.expires,
-        decision=None if call.decision is None else call.decision.body.approved,
+        decision=decided.approved if decided else None,
+        note=decided.note if decided else None,
+        by=decided.by if decided else None,
+        edited=decided.call if decided else None,
     )
 
 

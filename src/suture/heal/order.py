@@ -1,0 +1,70 @@
+"""Passes over who speaks when: system text, the first message, the last."""
+
+from __future__ import annotations
+
+import msgspec
+
+from suture.formats.base import own, without_key
+from suture.heal.work import Work
+from suture.messages import Assistant, Opaque, System, Text, ToolCall, User
+
+CONTINUED = "(conversation continues)"
+GO_ON = "Continue."
+SYSTEM_HINT = "system: pass the leading system text as the request's own 'system'"
+
+
+def roles(work: Work) -> None:
+    """System text stands where the target takes it, and the user speaks first where it wants that."""
+    if not work.limits.developer:
+        _developers(work)
+    if work.limits.system == "apart":
+        _systems(work)
+    if work.limits.first_user and work.messages and type(work.messages[0]) is Assistant:
+        work.note("FIRST_NOT_USER", 0, "put a message of the user's first", detail=CONTINUED)
+        work.messages.insert(0, User((Text(CONTINUED),)))
+        work.sources.insert(0, None)
+
+
+def _developers(work: Work) -> None:
+    for at, message in enumerate(work.messages):
+        if type(message) is System and own(message.ext, work.format.name).get("role") == "developer":
+            work.note("SYSTEM_MISPLACED", at, "changed the role 'developer' to 'system'")
+            work.replace(at, ext=without_key(message.ext, work.format.name, "role"))
+
+
+def _systems(work: Work) -> None:
+    """Leading system text moves out of the messages; what cannot, becomes words of the user's."""
+    if not work.options.strict and work.messages and type(work.messages[0]) is not System:
+        return
+    leading = True
+    keep = [True] * len(work.messages)
+    for at, message in enumerate(work.messages):
+        if type(message) is not System:
+            leading = False
+        elif leading and work.options.system_apart:
+            if not work.options.strict:
+                work.note("SYSTEM_MISPLACED", at, "moved the text to the request's 'system'")
+            work.system.append(message)
+            keep[at] = False
+        elif leading or work.options.strict:
+            work.note("SYSTEM_MISPLACED", at, "turned the system text into words of the user's")
+            work.hints += [SYSTEM_HINT] if leading else []
+            work.messages[at] = User((Text("[System message]"), *message.parts))
+    work.keep(keep)
+
+
+def tail(work: Work) -> None:
+    """The end is one from which the model can go on."""
+    last = work.messages[-1] if work.messages else None
+    if type(last) is not Assistant or (last.parts and type(last.parts[-1]) in (ToolCall, Opaque)):
+        return
+    at = len(work.messages) - 1
+    if not work.limits.prefill:
+        work.note("LAST_ASSISTANT", at, "added a message of the user's", detail=GO_ON)
+        work.messages.append(User((Text(GO_ON),)))
+        work.sources.append(None)
+        return
+    part = last.parts[-1] if last.parts else None
+    if not work.limits.trailing_space and type(part) is Text and part.text != part.text.rstrip():
+        work.note("TRAILING_WHITESPACE", at, "cut the white space at the end", part=part)
+        work.replace(at, parts=(*last.parts[:-1], msgspec.structs.replace(part, text=part.text.rstrip())))

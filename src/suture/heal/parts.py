@@ -1,0 +1,227 @@
+"""Passes over the parts of messages: reasoning, what is foreign, their order, server tools, pictures."""
+
+from __future__ import annotations
+
+import msgspec
+
+from suture.formats.anthropic_blocks import lonely
+from suture.formats.base import own, without_key
+from suture.heal.work import Lost, Work, as_text
+from suture.messages import Assistant, Ext, Image, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult, User
+
+# What `ext` says of the shape of a message, rather than holding a field of it.
+_SHAPE = frozenset(("content", "role", "tool_calls", "is_error"))
+
+THINKING_OFF = "thinking: off"
+
+
+def reasoning(work: Work) -> None:
+    """Only reasoning that the target takes back is sent: signed, and by the model that is asked."""
+    for at, message in enumerate(work.messages):
+        thoughts = [part for part in message.parts if type(part) is Reasoning]
+        if not thoughts:
+            continue
+        refused = [(part, code) for part in thoughts if (code := _refusal(work, message, part))]
+        for part, code in refused:
+            detail = part.text or "(redacted)"
+            work.note(code, at, "left out reasoning", part=part, detail=detail, lost="reasoning")
+        if refused:
+            work.remove(at, [part for part, _ in refused])
+            _hint(work, at)
+        elif work.limits.reasoning == "text" and work.options.strict:
+            work.replace(at, parts=tuple([_in_field(work, part) for part in message.parts]))
+
+
+def _refusal(work: Work, message: Message, part: Reasoning) -> str | None:
+    """Why the target would not take the reasoning back."""
+    limits = work.limits
+    if type(message) is not Assistant:
+        return "THINKING_UNSIGNED"
+    if limits.reasoning == "text":
+        return None
+    if limits.reasoning == "none":
+        came_so = own(part.ext, work.format.name).get("field") and not work.options.strict
+        return None if came_so else "THINKING_FOREIGN"
+    if not (part.encrypted if part.redacted else (part.signature or "").strip()):
+        return "THINKING_UNSIGNED"
+    origin = message.origin
+    if origin is None:
+        return None
+    elsewhere = origin.provider and work.format.name not in (origin.provider, origin.api)
+    other = limits.model and origin.model and origin.model != limits.model
+    return "THINKING_FOREIGN" if elsewhere or other else None
+
+
+def _in_field(work: Work, part: Part) -> Part:
+    if type(part) is not Reasoning:
+        return part
+    return msgspec.structs.replace(part, ext={work.format.name: {"field": "reasoning_content"}})
+
+
+def _hint(work: Work, at: int) -> None:
+    """With thinking on, a turn that waits for the model's next words must begin with its thinking (ANT-THINK-FIRST)."""
+    message = work.messages[at]
+    waits = type(message) is Assistant and message.calls
+    if work.limits.reasoning == "signed" and waits and all(type(m) is ToolResult for m in work.messages[at + 1 :]):
+        work.hints.append(THINKING_OFF)
+
+
+def leave_out_thinking(work: Work, at: int) -> None:
+    """Leave out the reasoning of a message in which its neighbours change: it is refused then (ANT-THINK-FROZEN)."""
+    thoughts = [part for part in work.messages[at].parts if type(part) is Reasoning]
+    for part in thoughts:
+        work.note("THINKING_MODIFIED", at, "left out reasoning", part=part, detail=part.text, lost="reasoning")
+    work.remove(at, thoughts)
+    _hint(work, at)
+
+
+def foreign(work: Work) -> None:
+    """Nothing is sent that has no form in the target, or no place in its message."""
+    keep = [True] * len(work.messages)
+    for at, message in enumerate(work.messages):
+        gone = [part for part in message.parts if type(part) is not Text and not _may_stand(work, message, part)]
+        for part in gone:
+            lost: Lost = "call" if type(part) is ToolCall else "image" if type(part) is Image else "text"
+            work.note("BLOCK_UNKNOWN", at, "left out what has no place here", part=part, detail=as_text(part), lost=lost)
+        if gone:
+            work.remove(at, gone)
+            # A message of a role that only its own provider knows is kept as one such part.
+            keep[at] = not (type(message) is User and len(message.parts) == 1 and _is_message(gone[0]))
+        if work.options.strict and message.ext is not None:
+            _without_fields(work, at, message.ext)
+    work.keep(keep)
+
+
+def _is_message(part: Part) -> bool:
+    return type(part) is Opaque and isinstance(part.raw, dict) and "role" in part.raw
+
+
+def _without_fields(work: Work, at: int, ext: Ext) -> None:
+    """Leave out what the message carries for this format that its provider would not know."""
+    name = work.format.name
+    gone = own(ext, name).keys() - work.format.fields - _SHAPE
+    for key in sorted(gone):
+        work.note("FIELD_UNKNOWN", at, f"left out the field {key!r}", detail=repr(own(ext, name)[key]))
+        work.replace(at, ext=without_key(work.messages[at].ext, name, key))
+
+
+def _may_stand(work: Work, message: Message, part: Part) -> bool:
+    if type(part) is ToolCall:
+        return type(message) is Assistant
+    return type(part) is Reasoning or work.format.takes(part)
+
+
+def order(work: Work) -> None:
+    """Calls end their message, where the target wants that. Thinking never moves, so it is left out instead."""
+    if not work.limits.calls_last:
+        return
+    for at, message in enumerate(work.messages):
+        if type(message) is not Assistant or not message.calls or not _behind(message):
+            continue
+        if any(type(part) is Reasoning for part in _behind(message)):
+            leave_out_thinking(work, at)
+        parts = work.messages[at].parts
+        behind = _behind(work.messages[at])
+        if behind:
+            first = next(index for index, part in enumerate(parts) if type(part) is ToolCall)
+            calls = [part for part in parts if type(part) is ToolCall]
+            work.note("CALL_NOT_TAIL", at, "moved what stood behind the calls before them", part=behind[0])
+            work.replace(at, parts=(*parts[:first], *behind, *calls))
+
+
+def _behind(message: Message) -> list[Part]:
+    """What follows the first call and is none."""
+    first = next((index for index, part in enumerate(message.parts) if type(part) is ToolCall), len(message.parts))
+    return [part for part in message.parts[first:] if type(part) is not ToolCall]
+
+
+def servers(work: Work) -> None:
+    """A server tool's call and its result stand in one message, or neither is sent."""
+    _join_servers(work)
+    for at, message in enumerate(work.messages):
+        if type(message) is not Assistant:
+            continue
+        # A paused turn ends in a call, and goes on when it is sent back.
+        is_last = at == len(work.messages) - 1
+        gone = [part for part in _lonely(message) if not (is_last and _is_server_call(part))]
+        for part in gone:
+            is_call = _is_server_call(part)
+            code = "SERVER_CALL_UNPAIRED" if is_call else "SERVER_RESULT_ORPHAN"
+            lost: Lost = "call" if is_call else "result"
+            work.note(code, at, "left out half of a server tool's pair", part=part, detail=as_text(part), lost=lost)
+        if gone:
+            work.remove(at, gone)
+
+
+def _join_servers(work: Work) -> None:
+    """Join two messages where the second holds the result of a server tool that the first called."""
+    keep = [True] * len(work.messages)
+    for at in range(len(work.messages) - 2, -1, -1):
+        left, right = work.messages[at], work.messages[at + 1]
+        if type(left) is not Assistant or type(right) is not Assistant or not keep[at + 1]:
+            continue
+        calls = {_server_id(part, "id") for part in _lonely(left) if _is_server_call(part)}
+        results = {_server_id(part, "tool_use_id") for part in _lonely(right) if not _is_server_call(part)}
+        parts = (*left.parts, *right.parts)
+        if calls & results and not left.calls and not any(type(part) is Reasoning for part in parts):
+            work.note("SERVER_RESULT_ORPHAN", at + 1, "joined the message with the one before, which called the tool")
+            work.replace(at, parts=parts)
+            keep[at + 1] = False
+    work.keep(keep)
+
+
+def _lonely(message: Message) -> list[Part]:
+    if not any(type(part) is Opaque for part in message.parts):
+        return []
+    return [
+        message.parts[index] for index in lonely([part.raw if type(part) is Opaque else None for part in message.parts])
+    ]
+
+
+def _server_id(part: Part, key: str) -> object:
+    return part.raw.get(key) if type(part) is Opaque and isinstance(part.raw, dict) else None
+
+
+def _is_server_call(part: Part) -> bool:
+    return type(part) is Opaque and isinstance(part.raw, dict) and str(part.raw.get("type")).endswith("_tool_use")
+
+
+def pictures(work: Work) -> None:
+    """Where results hold words alone, their pictures follow the whole batch in a message of the user's."""
+    if work.limits.images_in_results:
+        return
+    messages: list[Message] = []
+    sources: list[int | None] = []
+    moved: list[Part] = []
+    for at, source in enumerate(work.sources):
+        if moved and type(work.messages[at]) is not ToolResult:
+            messages.append(User(tuple(moved)))
+            sources.append(None)
+            moved = []
+        moved += _without_pictures(work, at)
+        messages.append(work.messages[at])
+        sources.append(source)
+    if moved:
+        messages.append(User(tuple(moved)))
+        sources.append(None)
+    work.messages, work.sources = messages, sources
+
+
+def _without_pictures(work: Work, at: int) -> list[Part]:
+    """Take out what may not stand in the message; what of it is to follow the results."""
+    message = work.messages[at]
+    if type(message) is ToolResult:
+        media = [part for part in message.parts if type(part) is not Text]
+        if not media:
+            return []
+        work.note("IMAGE_ROLE", at, "moved what is no text behind the results", call=message.call_id)
+        words = tuple(part for part in message.parts if type(part) is Text)
+        work.replace(at, parts=words or (Text("(see below)"),))
+        return [Text(f"From the result of {message.call_id}:"), *media]
+    if type(message) is not User:
+        gone = [part for part in message.parts if type(part) is Image]
+        for part in gone:
+            work.note("IMAGE_ROLE", at, "left out a picture", part=part, detail=as_text(part), lost="image")
+        if gone:
+            work.remove(at, gone)
+    return []

@@ -1,0 +1,59 @@
+"""The passes of healing, in their order: each makes one family of rules hold, and reports what it did.
+
+Some make work for those behind them: a text that goes can empty a message, and a message that goes can
+bring two of the user's together. What a target takes is data (`Limits`), so that no pass knows a provider.
+A pass replaces messages, and never changes one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from suture.heal.calls import IDS, arguments, names, pairs
+from suture.heal.empty import blanks, empties
+from suture.heal.order import roles, tail
+from suture.heal.parts import foreign, order, pictures, reasoning, servers
+from suture.heal.work import Work
+
+Pass: TypeAlias = Callable[[Work], None]
+
+_RESULTS = frozenset(
+    (
+        "CALL_UNANSWERED",
+        "RESULT_ORPHAN",
+        "RESULT_DUPLICATE",
+        "RESULT_DISPLACED",
+        "RESULT_SPLIT",
+        "RESULT_NOT_FIRST",
+        "RESULT_NOT_PURE",
+        "CALL_NOT_TAIL",
+    )
+)
+_SERVERS = frozenset(("SERVER_CALL_UNPAIRED", "SERVER_RESULT_ORPHAN", "CALL_NOT_TAIL"))
+_BLANK = frozenset(("TEXT_EMPTY", "TEXT_BLANK", "RESULT_EMPTY_ERROR", "MESSAGE_EMPTY"))
+_EMPTY = _BLANK | _SERVERS | frozenset(("CONTENT_NULL", "FIELD_UNKNOWN", "THINKING_UNSIGNED", "BLOCK_UNKNOWN"))
+
+# Each pass, and the codes of the findings that it mends, or that another pass mends and so makes work for it.
+# Who speaks first and last is looked at every time.
+PASSES: tuple[tuple[Pass, frozenset[str] | None], ...] = (
+    (arguments, frozenset(("ARGS_TYPE", "ARGS_NOT_OBJECT", "ARGS_UNPARSABLE", "SURROGATE_LONE"))),
+    (pairs, IDS | _RESULTS),
+    (reasoning, frozenset(("THINKING_UNSIGNED",))),
+    (foreign, frozenset(("BLOCK_UNKNOWN",))),
+    (order, frozenset(("CALL_NOT_TAIL",))),
+    (servers, _SERVERS),
+    (pictures, frozenset(("IMAGE_ROLE",))),
+    (blanks, _BLANK),
+    (empties, _EMPTY),
+    (roles, None),
+    (tail, None),
+    (names, frozenset(("NAME_PATTERN",))),
+)
+
+
+def run(work: Work) -> None:
+    """The passes that mend what is to be mended."""
+    for step, codes in PASSES:
+        if codes is None or work.wants(codes):
+            step(work)

@@ -1,0 +1,177 @@
+"""A history on its way through the passes, and the report of what they did."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from suture.formats.base import Format, Limits
+from suture.messages import Message, Part, System, ToolCall
+from suture.repair import Orphans, Unanswered, Why
+
+Lost: TypeAlias = Literal["none", "text", "reasoning", "image", "call", "result"]
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that healing did.
+
+    `path` is where in the history that was given. `detail` is the full text of what was left out, or the
+    words that were put in. `lost` says what the model will not see of it.
+    """
+
+    code: str
+    rules: tuple[str, ...]
+    path: str
+    call_id: str | None = None
+    action: str
+    detail: str = ""
+    lost: Lost = "none"
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.code} [{', '.join(self.rules)}]: {self.action}"
+
+
+class Healed(msgspec.Struct, frozen=True):
+    """A history that may be sent, in the shape in which it was given, and what was done to it.
+
+    `history` is the very object that was given when nothing had to change. `hints` name what only the
+    caller can change in the request, such as `thinking: off`.
+    """
+
+    history: object
+    changes: list[Change] = []
+    hints: list[str] = []
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything was done."""
+        return bool(self.changes)
+
+
+class Options(NamedTuple):
+    """What the caller wants done; `why` and `reason` are what is known of calls without a result."""
+
+    pending: Unanswered = "answer"
+    orphans: Orphans = "drop"
+    why: Why = "unknown"
+    reason: str | None = None
+    strict: bool = False  # a request of our own: ids unique in the history, nothing foreign, no system text inside
+    system_apart: bool = False  # the history has a place for system text beside its messages
+
+
+class Paths:
+    """The wire paths of one message and its parts."""
+
+    def __init__(self, message: Message, places: Sequence[str]) -> None:
+        self.message = places[0]
+        self.parts = dict(zip(map(id, message.parts), places[1:], strict=False))
+        pairs = zip(message.parts, places[1:], strict=False)
+        self.calls = [place for part, place in pairs if type(part) is ToolCall]
+
+    def of(self, part: Part | None, slot: int | None) -> str:
+        """The path of a part as it came, of the call of that number, or of the message."""
+        if slot is not None and slot < len(self.calls):
+            return self.calls[slot]
+        return self.parts.get(id(part), self.message)
+
+
+class Work:
+    """Messages, the index that each had at first (None for a new one), and what was done so far.
+
+    `codes` are those of the findings that are to be mended; None asks for everything.
+    """
+
+    def __init__(
+        self,
+        messages: Sequence[Message],
+        format: Format,
+        limits: Limits,
+        options: Options,
+        places: Callable[[int], Sequence[str]],
+        codes: Collection[str] | None = None,
+    ) -> None:
+        self.given = messages
+        self.messages: list[Message] = list(messages)
+        self.sources: list[int | None] = list(range(len(messages)))
+        self.format = format
+        self.limits = limits
+        self.options = options
+        self.codes = codes
+        self.system: list[System] = []
+        self.changes: list[Change] = []
+        self.hints: list[str] = []
+        self._places = places
+        self._paths: dict[int, Paths] = {}
+
+    def wants(self, codes: Collection[str]) -> bool:
+        """Whether one of the codes is to be mended."""
+        return self.codes is None or not set(codes).isdisjoint(self.codes)
+
+    def note(
+        self,
+        code: str,
+        at: int,
+        action: str,
+        *,
+        part: Part | None = None,
+        slot: int | None = None,
+        call: str | None = None,
+        detail: str = "",
+        lost: Lost = "none",
+    ) -> None:
+        """Report a change of the message at that index now, of a part of it, or of its call of that number."""
+        self.report(code, self.sources[at], action, part=part, slot=slot, call=call, detail=detail, lost=lost)
+
+    def report(
+        self,
+        code: str,
+        source: int | None,
+        action: str,
+        *,
+        part: Part | None = None,
+        slot: int | None = None,
+        call: str | None = None,
+        detail: str = "",
+        lost: Lost = "none",
+    ) -> None:
+        """Report a change of what was the message at that index at first."""
+        rule = self.format.rule_of.get(code)
+        self.changes.append(
+            Change(
+                code=code,
+                rules=(rule,) if rule else (),
+                path="messages" if source is None else self._path(source, part, slot),
+                call_id=call or None,
+                action=action,
+                detail=detail,
+                lost=lost,
+            )
+        )
+
+    def _path(self, source: int, part: Part | None, slot: int | None) -> str:
+        if source not in self._paths:
+            self._paths[source] = Paths(self.given[source], self._places(source))
+        return self._paths[source].of(part, slot)
+
+    def replace(self, at: int, **fields: object) -> None:
+        """Give the message at that index other fields."""
+        self.messages[at] = msgspec.structs.replace(self.messages[at], **fields)
+
+    def remove(self, at: int, gone: Sequence[Part]) -> None:
+        """Take parts out of the message at that index."""
+        left = {id(part) for part in gone}
+        self.replace(at, parts=tuple([part for part in self.messages[at].parts if id(part) not in left]))
+
+    def keep(self, keep: Sequence[bool]) -> None:
+        """Keep only those messages."""
+        if not all(keep):
+            self.messages = [message for message, kept in zip(self.messages, keep, strict=True) if kept]
+            self.sources = [source for source, kept in zip(self.sources, keep, strict=True) if kept]
+
+
+def as_text(part: Part) -> str:
+    """A part as JSON text, for the report."""
+    return json.dumps(msgspec.to_builtins(part), ensure_ascii=False, default=str)

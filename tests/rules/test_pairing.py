@@ -1,0 +1,131 @@
+"""Which result answers which call: by occurrence, real before stand-in, whatever the ids do."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from suture.messages import Assistant, Message, Text, ToolCall, ToolResult, User
+from suture.pairing import Answers, Pairing, Repeats, Stray, is_stand_in, pair
+from suture.repair import stand_in, stand_in_text
+
+INTERRUPTED = "Tool call was interrupted before it completed."
+
+
+def turn(*ids: str, name: str = "f") -> Assistant:
+    return Assistant(tuple(ToolCall(id, name, {}) for id in ids))
+
+
+def result(id: str, text: str, name: str | None = None) -> ToolResult:
+    return ToolResult((Text(text),), call_id=id, name=name)
+
+
+def answers(*messages: Message) -> list[list[str | None]]:
+    """The text that answers each call, turn by turn."""
+    pairing = pair(messages)
+    return [[answer and answer.result.text for answer in turn.answers] for turn in pairing.turns.values()]
+
+
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    [
+        pytest.param((turn("a"), result("a", "x")), [["x"]], id="in place"),
+        pytest.param((turn("a", "b"), result("b", "2"), result("a", "1")), [["1", "2"]], id="other order"),
+        pytest.param((turn("a"), User.of("?"), result("a", "x")), [["x"]], id="late"),
+        pytest.param((result("a", "x"), turn("a")), [["x"]], id="before its call"),
+        pytest.param((turn("a"), turn("a"), result("a", "x")), [[None], ["x"]], id="nearest earlier turn"),
+        pytest.param((turn("a"), result("a", "1"), turn("a"), result("a", "2")), [["1"], ["2"]], id="id reused"),
+        pytest.param((turn("a", "a"), result("a", "1"), result("a", "2")), [["1", "2"]], id="one id twice in a turn"),
+        pytest.param((turn("a"), result("a", INTERRUPTED), result("a", "x")), [["x"]], id="real beats stand-in"),
+        pytest.param((turn("a"), result("a", "x"), result("a", INTERRUPTED)), [["x"]], id="stand-in loses when later"),
+        pytest.param((turn("a"), result("a", "1"), result("a", "2")), [["2"]], id="later real one counts"),
+        pytest.param((turn("a"), result("a", "1"), result("a", "1")), [["1"]], id="exact repeats are one"),
+        pytest.param((turn("a"), result("a", INTERRUPTED)), [[INTERRUPTED]], id="a stand-in alone stands"),
+        pytest.param((turn("", ""), result("", "1"), result("", "2")), [["1", "2"]], id="no ids, by place"),
+        pytest.param((turn("a"), result("", "1")), [["1"]], id="result without id, by place"),
+        pytest.param((turn("", ""), result("", "1")), [["1", None]], id="no ids and fewer results, in order"),
+        pytest.param((turn("a", "b"), result("", "1")), [[None, None]], id="two calls that it may be for: no guess"),
+        pytest.param((turn("a"), result("b", "1")), [[None]], id="another id is no answer"),
+        pytest.param(
+            (turn("a", name="f"), turn("a", name="g"), result("a", "x", name="f")), [["x"], [None]], id="the name decides"
+        ),
+    ],
+)
+def test_a_result_finds_its_call(messages: tuple[Message, ...], expected: list[list[str | None]]) -> None:
+    """Pairing goes by occurrence and place, never by a global map of ids."""
+    assert answers(*messages) == expected
+
+
+def test_results_are_told_where_they_land() -> None:
+    """Whoever adds a result learns whether it answers, repeats, or belongs to nobody."""
+    pairing = Pairing()
+    pairing.add_turn(0, turn("a").calls)
+    assert isinstance(pairing.add_result(1, result("b", "x")), Stray)
+    landed = pairing.add_result(2, result("a", "x"))
+    assert isinstance(landed, Answers)
+    assert landed.loser is None
+    assert isinstance(pairing.add_result(3, result("a", "x")), Repeats)
+    replaced = pairing.add_result(4, result("a", "y"))
+    assert isinstance(replaced, Answers)
+    assert replaced.loser is not None
+    assert replaced.loser.position == 2
+    assert [stray.position for stray in pairing.strays()] == [1]
+
+
+@pytest.mark.parametrize("reason", [None, "the step limit was reached", "stopped by ada."])
+@pytest.mark.parametrize("why", ["not_run", "unknown", "lost", "timeout"])
+def test_our_own_texts_are_known_as_stand_ins(why: str, reason: str | None) -> None:
+    """A stand-in that came back through a provider's format without its mark still loses to a real result."""
+    text = stand_in_text(why, reason)  # type: ignore[arg-type]
+    assert is_stand_in(result("a", text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "aborted",
+        "[Tool use interrupted]",
+        "tool was interrupted by restart",
+        "Tool call was skipped/interrupted by user.",
+        "No result provided",
+        "Error: this tool call was not executed, or its result was lost from the conversation history.",
+        INTERRUPTED,
+    ],
+)
+def test_other_peoples_texts_are_known_too(text: str) -> None:
+    """What frameworks write for a missing result is no result."""
+    assert is_stand_in(result("a", text))
+
+
+@pytest.mark.parametrize(
+    "text", ["done", "", "42 rows", "The flight was cancelled by the airline.", "resulting in nothing"]
+)
+def test_real_results_are_not(text: str) -> None:
+    """A result that speaks of stops and losses elsewhere than at its head is real."""
+    assert not is_stand_in(result("a", text))
+
+
+def test_a_persons_no_is_an_answer() -> None:
+    """A denial is not replaced by a result that arrives later from somewhere."""
+    denied = stand_in(ToolCall("a", "f", {}), "denied")
+    assert not is_stand_in(denied)
+    assert not denied.error
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [turn(*map(str, range(4000))), *(result(str(n), "x") for n in range(4000))],
+        [turn(*["a"] * 4000), *(result("a", str(n)) for n in range(4000))],
+        [message for n in range(4000) for message in (turn("a"), result("a", str(n)))],
+        [result(str(n), "x") for n in range(4000)],
+        [result("a", str(n)) for n in range(4000)],
+    ],
+    ids=["parallel", "one id in a turn", "one id every turn", "strays", "strays of one id"],
+)
+def test_pairing_is_linear(messages: list[Message]) -> None:
+    """Shapes that are quadratic for a naive walk take the time of any other history."""
+    start = time.perf_counter()
+    pair(messages)
+    assert time.perf_counter() - start < 1

@@ -171,7 +171,7 @@ def test_what_was_healed_stays_healed_the_same_way(format: str, data: st.DataObj
     """A longer history begins as the shorter one did, so a prompt cache holds; its open end apart."""
     history = drawn(data, format)
     short = heal(history, format)
-    if {change.code for change in short.changes} & {"TRAILING_WHITESPACE"} or is_paused(history):
+    if {change.code for change in short.changes} & {"TRAILING_WHITESPACE"} or is_paused(messages_of(short)):
         return
     more: Json = {"role": "user", "content": [{"type": "text", "text": "And then?"}]}
     long = heal([*history, more], format)

@@ -11,10 +11,9 @@ from suture.agent.signal import Signal
 from suture.agent.tasks import TaskDriver
 from suture.agent.threads import ThreadDriver
 from suture.errors import ConfigurationError, InvalidTool, ModelError, SutureError
-from suture.loop import Ended, Pending, Plan, run
+from suture.loop import Ended, Pending, Plan, Status, run
 from suture.loop.asks import Ask
 from suture.loop.events import Event
-from suture.loop.run import Status
 from suture.messages import Assistant, Part, Usage, User, parts_of
 from suture.models.base import Model
 from suture.session import AsyncSession, Session

@@ -25,7 +25,7 @@ from suture.agent.jobs import (
     is_async,
 )
 from suture.errors import Fenced, StoreError
-from suture.loop import Closing, Ended
+from suture.loop import Closing, Ended, Flow
 from suture.loop.asks import (
     Append,
     AppendNext,
@@ -43,7 +43,6 @@ from suture.loop.asks import (
     Stop,
 )
 from suture.loop.events import Event
-from suture.loop.run import Flow
 from suture.session.worker import in_thread
 
 # Questions whose answer may take time: the store is asked, or the host's own code.

@@ -28,10 +28,9 @@ from suture.agent.jobs import (
     is_async,
 )
 from suture.errors import Fenced, StoreError
-from suture.loop import Closing, Ended
+from suture.loop import Closing, Ended, Flow
 from suture.loop.asks import Ask, Done, Emit, Happened, Job, Look, ModelJob, Next, Start, Stop
 from suture.loop.events import Event
-from suture.loop.run import Flow
 
 
 class ThreadDriver:

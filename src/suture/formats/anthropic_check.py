@@ -184,7 +184,7 @@ class _Check:
             if calls:
                 self._not_tail(index, at, kind)
         if servers:
-            self._servers(index, content)
+            self._servers(index, content, is_paused=not calls and index == len(self.messages) - 1)
 
     def _call(self, index: int, at: int, block: Json) -> None:
         id, name = block.get("id"), block.get("name")
@@ -255,9 +255,8 @@ class _Check:
             rule = RULES["ANT-UNKNOWN-BLOCK"]
             self.found.append(finding(rule, "BLOCK_UNKNOWN", path, sentence, facts=facts, severity="REJ"))
 
-    def _servers(self, index: int, content: list[Json]) -> None:
+    def _servers(self, index: int, content: list[Json], *, is_paused: bool) -> None:
         """Calls of server tools without their results in the same message, and the other way round."""
-        is_last = index == len(self.messages) - 1
         for at in lonely(content):
             block = content[at]
             kind = str(block["type"])
@@ -265,7 +264,7 @@ class _Check:
             if kind.endswith("_tool_use"):
                 id = text_id(block.get("id"))
                 # A paused turn ends in such a call, and goes on when it is sent back.
-                if not is_last:
+                if not is_paused:
                     sentence = f"The server tool's call {id!r} has no result in its message."
                     self.add("SERVER_CALL_UNPAIRED", "ANT-SRV-UNPAIRED", path, sentence, id, i=index, id=id, block=kind)
             else:

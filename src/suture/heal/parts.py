@@ -142,8 +142,8 @@ def servers(work: Work) -> None:
         if type(message) is not Assistant:
             continue
         # A paused turn ends in a call, and goes on when it is sent back.
-        is_last = at == len(work.messages) - 1
-        gone = [part for part in _lonely(message) if not (is_last and _is_server_call(part))]
+        is_paused = at == len(work.messages) - 1 and not message.calls
+        gone = [part for part in _lonely(message) if not (is_paused and _is_server_call(part))]
         for part in gone:
             is_call = _is_server_call(part)
             code = "SERVER_CALL_UNPAIRED" if is_call else "SERVER_RESULT_ORPHAN"

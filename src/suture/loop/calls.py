@@ -1,0 +1,246 @@
+"""The calls of a run: screened, parked or refused, started and recorded, by what the log knows of each."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from typing import NamedTuple, assert_never
+
+from suture.entries import ApprovalRequest, Interrupt, ToolStarted, call_digest, mark
+from suture.loop.asks import (
+    Done,
+    Emit,
+    Failed,
+    Happened,
+    Look,
+    ModelJob,
+    News,
+    Next,
+    Raised,
+    Recheck,
+    ReconcileJob,
+    Replied,
+    Returned,
+    Screen,
+    Signalled,
+    Start,
+    Stop,
+    Stopped,
+    TimedOut,
+    ToolJob,
+    ask,
+)
+from suture.loop.events import ApprovalNeeded, ToolStarting
+from suture.loop.journal import Answered, Journal
+from suture.loop.plan import Flow, Plan, idempotency_key
+from suture.messages import ToolCall, ToolResult
+from suture.repair import stand_in
+from suture.replay import Call
+from suture.tools import Gated, Ready, Refused, Tool, failure_of, raised, result_of
+
+
+class _Executable(NamedTuple):
+    call: Call
+    prepared: ToolCall
+    tool: Tool
+
+
+class Calls:
+    """The calls that a run takes up, and the jobs that are on. `landed` are ends that nobody has looked at yet."""
+
+    def __init__(self, journal: Journal, plan: Plan) -> None:
+        self.journal = journal
+        self.state = journal.state
+        self.plan = plan
+        self.landed: deque[Done] = deque()
+        self._jobs = 0
+        self._running: dict[int, ToolJob | ReconcileJob] = {}
+        self._reconciled: set[str] = set()
+
+    def next_job(self) -> int:
+        """A number for a job, counted from 1."""
+        self._jobs += 1
+        return self._jobs
+
+    # What happened ----------------------------------------------------------------------------
+
+    def look(self) -> Flow[None]:
+        """Take in what has happened by now."""
+        happened = yield from ask(Look())
+        yield from self.take(happened)
+
+    def take(self, happened: Iterable[Happened]) -> Flow[None]:
+        """Fold news, turn a signal into an interrupt, and keep what jobs brought for whoever waits for them."""
+        for one in happened:
+            match one:
+                case News(entries):
+                    self.state.fold(entries)
+                case Signalled(reason):
+                    if self.state.interrupt is None:
+                        yield from self.journal.append([(Interrupt(reason, "the program"), (), ())])
+                case Done():
+                    self.landed.append(one)
+                case _:
+                    assert_never(one)
+
+    # Taking calls up --------------------------------------------------------------------------
+
+    def settle(self) -> Flow[None]:
+        """Take up every open call that can be taken up, until none is left or the run is to stop."""
+        while self.state.interrupt is None:
+            batch = yield from self._prepare()
+            if not batch:
+                return
+            yield from self._execute(batch)
+
+    def _prepare(self) -> Flow[list[_Executable]]:
+        """Screen the open calls in order: answer those that are refused, park those that a person must approve."""
+        ready: list[_Executable] = []
+        for call in [call for call in self.state.unanswered.values() if call.refused and self.state.is_tail(call.turn)]:
+            yield from self.journal.answer([(call, stand_in(call.call, "not_run", call.refused))])
+        for call in self.state.open_calls():
+            match call.status:
+                case "parked" | "answered" | "settled":
+                    continue
+                case "decided":
+                    yield from self._decided(call, ready)
+                case "started":
+                    yield from self._rechecked(call, ready)
+                case "pending":
+                    yield from self._screened(call, ready)
+                case _:
+                    assert_never(call.status)
+        return [*ready, *self._reconcilable()]
+
+    def _screened(self, call: Call, ready: list[_Executable]) -> Flow[None]:
+        if call.released:
+            return (yield from self._rechecked(call, ready))
+        match (yield from ask(Screen(call.call))):
+            case Ready(prepared, tool):
+                ready.append(_Executable(call, prepared, tool))
+            case Gated(prepared, tool):
+                yield from self._park(call, prepared, tool)
+            case Refused() as refused:
+                yield from self._refuse(call, refused)
+        return None
+
+    def _rechecked(self, call: Call, ready: list[_Executable]) -> Flow[None]:
+        match (yield from ask(Recheck(call.prepared))):
+            case Ready(prepared, tool):
+                ready.append(_Executable(call, prepared, tool))
+            case Refused() as refused:
+                yield from self._refuse(call, refused)
+        return None
+
+    def _decided(self, call: Call, ready: list[_Executable]) -> Flow[None]:
+        assert call.decision is not None
+        if call.decision.body.approved:
+            yield from self._rechecked(call, ready)
+        else:
+            yield from self.journal.answer([(call, stand_in(call.call, "denied", call.decision.body.note))])
+
+    def _refuse(self, call: Call, refused: Refused) -> Flow[None]:
+        yield from self.journal.answer([(call, failure_of(call.call, refused.error_type, refused.reason))])
+
+    def _park(self, call: Call, prepared: ToolCall, tool: Tool) -> Flow[None]:
+        changed = prepared.arguments != call.call.arguments
+        body = ApprovalRequest(
+            key=call.key,
+            call=prepared,
+            digest=call_digest(prepared),
+            effect=tool.effect,
+            description=tool.description,
+            parameters=tool.parameters,
+            provenance="arguments" if changed else None,
+        )
+        yield from self.journal.append([(body, (mark("approval", call.key),), ())])
+        yield from ask(Emit(ApprovalNeeded(call.key, body)))
+
+    def _reconcilable(self) -> list[_Executable]:
+        """The calls of unknown outcome whose tool can find out; each is asked once in a run."""
+        found = [(call, self.plan.tools.get(call.call.name)) for call in self.state.unknown_outcomes()]
+        fresh = [
+            _Executable(call, call.prepared, tool)
+            for call, tool in found
+            if tool is not None and tool.reconcile is not None and call.key not in self._reconciled
+        ]
+        self._reconciled.update(item.call.key for item in fresh)
+        return fresh
+
+    def _execute(self, batch: list[_Executable]) -> Flow[None]:
+        """Run the calls, at most `max_concurrency` at once; each result is recorded as it lands."""
+        waiting = deque(batch)
+        stopping = False
+        while waiting or self._running:
+            while waiting and len(self._running) < self.plan.max_concurrency and self.state.interrupt is None:
+                yield from self._start(waiting.popleft())
+            if not self._running:
+                return
+            if self.state.interrupt is not None and not stopping:
+                stopping = True
+                for job in list(self._running.values()):
+                    yield from ask(Stop(job))
+            yield from self.take((yield from ask(Next())))
+            while self.landed:
+                yield from self.tool_done(self.landed.popleft())
+
+    def _start(self, item: _Executable) -> Flow[None]:
+        """Start a handler. The start is written directly before it, so a log without one knows it never ran."""
+        call, key = item.call, item.call.key
+        attempt = call.attempt.body.attempt if call.attempt is not None else 0
+        once = idempotency_key(self.plan.session_id, key)
+        if call.outcome_unknown:
+            reconcile = ReconcileJob(self.next_job(), key, item.prepared, item.tool, attempt, once)
+            self._running[reconcile.id] = reconcile
+            yield from ask(Start(reconcile))
+            return
+        job = ToolJob(self.next_job(), key, item.prepared, item.tool, attempt + 1, once)
+        yield from ask(Emit(ToolStarting(key, item.prepared, job.attempt)))
+        expires = None if item.tool.timeout is None else item.tool.timeout + self.plan.lease
+        body = ToolStarted(key, item.tool.effect, job.attempt, once, self.plan.owner, expires)
+        opens = (mark("started", key),) if item.tool.effect == "external" else ()
+        yield from self.journal.append([(body, opens, ())])
+        self._running[job.id] = job
+        yield from ask(Start(job))
+
+    def tool_done(self, done: Done) -> Flow[None]:
+        """Record what a handler brought. Of a stopped one nothing is known, so nothing is recorded."""
+        job = done.job
+        if isinstance(job, ModelJob):
+            return
+        self._running.pop(job.id, None)
+        call = self.state.calls[job.key]
+        result = result_of_job(job, done)
+        if result is not None:
+            yield from self.journal.answer([(call, result)])
+
+    def ends(self, done: Iterable[Done]) -> list[Answered]:
+        """The answers that the ends of jobs give, those that nobody has looked at before first."""
+        found = [
+            (self.state.calls[one.job.key], result_of_job(one.job, one))
+            for one in (*self.landed, *done)
+            if not isinstance(one.job, ModelJob)
+        ]
+        return [(call, result) for call, result in found if result is not None]
+
+
+def result_of_job(job: ToolJob | ReconcileJob, done: Done) -> ToolResult | None:
+    """The answer that an outcome gives the call; None when it gives none."""
+    match done.outcome:
+        case Returned(value):
+            if isinstance(job, ReconcileJob) and value is None:
+                return None
+            try:
+                return result_of(job.call, value)
+            except ValueError as error:
+                return raised(job.call, error)
+        case Raised(error):
+            return None if isinstance(job, ReconcileJob) else raised(job.call, error)
+        case TimedOut():
+            if isinstance(job, ReconcileJob):
+                return None
+            return stand_in(job.call, "timeout", f"{job.tool.timeout:g} seconds" if job.tool.timeout else None)
+        case Stopped() | Replied() | Failed():
+            return None
+        case _:
+            assert_never(done.outcome)

@@ -1,0 +1,77 @@
+"""What a run works with, and how it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+
+from suture.canonical import digest
+from suture.errors import ModelError
+from suture.loop.asks import Ask, Done
+from suture.messages import Assistant, ToolCall, Usage
+from suture.replay import State
+from suture.tools import Tool
+
+T = TypeVar("T")
+Flow: TypeAlias = Generator[Ask[Any], Any, T]
+Status: TypeAlias = Literal[
+    "completed", "awaiting_approval", "unknown_outcome", "interrupted", "max_steps", "budget", "error", "handed_off"
+]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run works with. `owner` and `lease` (seconds) are those of its claim."""
+
+    session_id: str
+    tools: dict[str, Tool] = field(default_factory=dict)
+    system: str | None = None
+    max_steps: int | None = 16
+    max_concurrency: int = 4
+    owner: str = ""
+    lease: float = 30.0
+
+
+class Pending(NamedTuple):
+    """A call that waits for somebody."""
+
+    key: str
+    call: ToolCall
+    why: Literal["approval", "unknown_outcome"]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run ended. `message` is the last answer; `steps` and `usage` are of this run alone."""
+
+    status: Status
+    message: Assistant | None
+    pending: tuple[Pending, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    steps: int = 0
+    error: ModelError | None = None
+
+
+class Closing(Exception):
+    """The run must end now: write down what handlers brought, start nothing.
+
+    `landed` are the jobs that still ended; `fenced` says that the claim is lost.
+    """
+
+    def __init__(self, landed: Iterable[Done], *, fenced: bool) -> None:
+        super().__init__()
+        self.landed = tuple(landed)
+        self.fenced = fenced
+
+
+def pending_of(state: State) -> tuple[Pending, ...]:
+    """Every call that waits for somebody: for a decision, then for a settlement."""
+    parked = [Pending(call.key, call.prepared, "approval") for call in state.waiting_calls() if call.status == "parked"]
+    unknown = [Pending(call.key, call.call, "unknown_outcome") for call in state.unknown_outcomes()]
+    return (*parked, *unknown)
+
+
+def idempotency_key(session_id: str, key: str) -> str:
+    """The same for every attempt at a call and every settlement of it."""
+    return digest([session_id, key])

@@ -41,7 +41,7 @@ DOOR = [
     "ToolCall",
     "ToolContext",
     "ToolResult",
-    "UnknownOutcome",
+    "StartedCall",
     "Usage",
     "User",
     "diagnose",

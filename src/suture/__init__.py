@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from suture.session import Approval as Approval
     from suture.session import AsyncSession as AsyncSession
     from suture.session import Session as Session
-    from suture.session import UnknownOutcome as UnknownOutcome
+    from suture.session import StartedCall as StartedCall
     from suture.session import open_approvals as open_approvals
     from suture.session import unknown_outcomes as unknown_outcomes
     from suture.stores import Store as Store
@@ -77,7 +77,7 @@ _HOMES = {
     ),
     "suture.models": ("Model", "Request"),
     "suture.repair": ("fill_orphans", "prune_orphans"),
-    "suture.session": ("Approval", "AsyncSession", "Session", "UnknownOutcome", "open_approvals", "unknown_outcomes"),
+    "suture.session": ("Approval", "AsyncSession", "Session", "StartedCall", "open_approvals", "unknown_outcomes"),
     "suture.stores": ("Store", "open_store"),
     "suture.tools": ("Tool", "ToolContext", "tool"),
 }

@@ -11,7 +11,8 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, get_type_hints, overload
+from math import inf
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, get_args, get_type_hints, overload
 
 import msgspec
 
@@ -92,6 +93,11 @@ class Tool:
     context_parameter: str | None = None
     model: type[BaseModel] | None = field(default=None, repr=False)
 
+    def __post_init__(self) -> None:
+        """Refuse what would only be noticed in the middle of a run."""
+        if wrong := _wrong_option(self):
+            raise InvalidTool(f"tool {self.name!r}: {wrong}")
+
     def __call__(self, *args: object, **kwargs: object) -> object:
         """Call the function itself, unchecked."""
         return self.handler(*args, **kwargs)
@@ -128,6 +134,21 @@ class Tool:
         return properties if isinstance(properties, dict) else {}
 
 
+def _wrong_option(tool: Tool) -> str | None:
+    """What is wrong with a tool's options, none of which a type checker may have seen."""
+    effects = get_args(Effect)
+    if tool.effect not in effects:
+        return f"effect {tool.effect!r} is none of {', '.join(effects)}."
+    if not isinstance(tool.needs_approval, bool) and not callable(tool.needs_approval):
+        return f"needs_approval is True, False or a predicate over the arguments, not {tool.needs_approval!r}."
+    seconds = tool.timeout
+    if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < inf):
+        return f"timeout is a number of seconds above 0, or None; not {seconds!r}."
+    if not callable(tool.handler) or not (tool.reconcile is None or callable(tool.reconcile)):
+        return "its handler, and its `reconcile` when it has one, are functions."
+    return None
+
+
 # Making one -----------------------------------------------------------------------------------
 
 
@@ -155,7 +176,7 @@ def tool(
     """A tool from a function with typed parameters and a docstring (Google, NumPy or reST style).
 
     Raises:
-        InvalidTool: a parameter has no type, or a type that no JSON value can have.
+        InvalidTool: a parameter has no type, or a type that no JSON value can have; or an option is none that a tool has.
     """
 
     def make(function: Handler) -> Tool:
@@ -166,6 +187,8 @@ def tool(
 
 
 def _from_function(function: Handler, name: str | None) -> Tool:
+    if isinstance(function, Tool):
+        return function
     import docstring_parser
     from pydantic import ConfigDict, Field, create_model
     from pydantic.errors import PydanticUserError

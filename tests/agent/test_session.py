@@ -121,10 +121,19 @@ def test_a_denial_tells_the_model_why_and_is_no_error() -> None:
 
 
 def test_a_reviewer_may_edit_the_arguments() -> None:
-    """What was approved is what runs."""
+    """What was approved is what runs, and what the model is told that it ran with; the log keeps what it wrote."""
     session = parked()
-    session.approve("c1", arguments={"total": 5})
+    session.approve("c1", arguments={"total": 5}, by="ann", note="less")
+    (approval,) = session.open_approvals()
+    assert (approval.decision, approval.by, approval.note) == (True, "ann", "less")
+    assert approval.edited == ToolCall("c1", "pay", {"total": 5})
     assert resumed(session)[2] == "paid 5"
+    sent = session.request("anthropic")
+    assert isinstance(sent, dict)
+    assert sent["messages"][1]["content"][0]["input"] == {"total": 5}
+    written = session.messages[1]
+    assert isinstance(written, Assistant)
+    assert written.calls[0].arguments == {"total": 900}
 
 
 REFUSALS: list[tuple[str, Callable[[Session], object], type[Exception], str]] = [

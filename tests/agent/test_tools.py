@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import threading
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import pydantic
 import pytest
@@ -235,3 +235,25 @@ def test_two_tools_of_one_name_are_refused() -> None:
     twin: Tool = tool(name="order")(lambda: 1)
     with pytest.raises(suture.InvalidTool, match="Two tools are called 'order'"):
         suture.Agent(ScriptedModel([]), tools=[order, twin])
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"effect": "External"}, "tool 'act': effect 'External' is none of read, idempotent, external."),
+        ({"timeout": "5"}, "tool 'act': timeout is a number of seconds above 0, or None; not '5'."),
+        ({"timeout": -1}, "not -1."),
+        ({"timeout": float("inf")}, "not inf."),
+        ({"needs_approval": "yes"}, "needs_approval is True, False or a predicate over the arguments, not 'yes'."),
+        ({"reconcile": "yes"}, "its handler, and its `reconcile` when it has one, are functions."),
+    ],
+)
+def test_a_misspelt_option_is_refused_at_once(options: dict[str, Any], text: str) -> None:
+    """A wrong effect would decide what is repeated after a crash, so it never gets that far."""
+
+    def act() -> None:
+        """Act."""
+
+    with pytest.raises(suture.InvalidTool) as refused:
+        tool(**options)(act)
+    assert text in str(refused.value)

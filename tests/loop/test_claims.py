@@ -12,7 +12,7 @@ import pytest
 from suture.agent import AsyncAgent
 from suture.agent.recorder import Recorder
 from suture.errors import Fenced
-from suture.loop.asks import Ask, Start, ToolJob
+from suture.loop.asks import Append, Ask, Start, ToolJob
 from suture.stores.base import Claim, Store
 from suture.stores.memory import MemoryStore
 from suture.tools import ToolContext
@@ -136,3 +136,22 @@ def test_a_run_that_lost_its_session_waits_no_longer(driver: Driver, tmp_path: P
     story.take_up("fenced")
     story.finish()
     check_end(story)
+
+
+@both
+def test_a_run_that_lost_its_session_settles_nothing_that_had_not_started(driver: Driver, tmp_path: Path) -> None:
+    """A call that is refused has no handler whose result could be lost."""
+
+    def lose(when: str, question: Ask[object]) -> None:
+        if (
+            when == "before"
+            and isinstance(question, Append)
+            and any(b"unknown tool" in one.body for one in question.drafts)
+        ):
+            free(store)
+            store.claim(ID, THIEF, 30)
+
+    store = MemoryStore()
+    story = Story(Scenario("unknown", ("guess",)), store, World(Ledger(tmp_path / "runs")), driver)
+    assert story.step(lose) == "fenced"
+    assert [entry.kind for entry in story.session().entries()] == ["run_started", "message", "message"]

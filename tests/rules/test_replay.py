@@ -371,6 +371,18 @@ def test_a_call_whose_authority_is_in_doubt_is_closed(write: Write) -> None:
     assert shape(state.request())[-2:] == ["t(c1)!not_run", "t(c2)!not_run"]
 
 
+def test_a_start_that_cannot_be_read_is_still_a_start() -> None:
+    """An effect that this version does not know is not taken for "never started": the call is not repeated."""
+    log = Log()
+    log.user()
+    log.answer("", call("c1"))
+    log.raw("tool_started", b'{"key":"2:0","effect":"quantum","attempt":1,"idempotency_key":"k"}')
+    state = log.state
+    assert [one.key for one in state.unknown_outcomes()] == ["2:0"]
+    assert state.open_calls() == []
+    assert shape(state.request())[-1] == "t(c1)!unknown"
+
+
 # What others wrote ----------------------------------------------------------------------------
 
 

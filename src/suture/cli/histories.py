@@ -88,13 +88,15 @@ def _tell_changes(given: HistoryFile, healed: Healed) -> None:
     page = Page(stderr=True)
     if given.had_bom:
         page.line(f"{given.name}: the byte order mark at the beginning was left out.")
+    before = ""
     for change in healed.changes:
         rules = (_bracketed(change.rules), "dim")
         page.line(
             (f"{given.name}:{change.path}: ", "dim"), (change.code, "yellow"), rules, f": {change.action}", whole=True
         )
-        if change.detail:
+        if change.detail and change.detail != before:
             page.line(("lost: " if change.lost != "none" else "now: ", "dim"), change.detail, indent=4)
+        before = change.detail
     for hint in healed.hints:
         page.line((f"{given.name}: ", "dim"), ("hint", "cyan"), f": {hint}")
     page.line(f"{given.name}: {_counted(len(healed.changes))}.")

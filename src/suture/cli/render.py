@@ -143,8 +143,11 @@ def call_text(call: ToolCall) -> str:
 def _answer(call: CallLine, waiting: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """What stands beside a call: words and their styles."""
     result = call.answer
+    if call.key in waiting and (result is None or call.stand_in):
+        yield waiting[call.key], "yellow"
+        return
     if result is None:
-        yield waiting.get(call.key or "", "no result"), "bold red" if call.key not in waiting else "yellow"
+        yield "no result", "bold red"
         return
     if call.stand_in:
         yield MARK, "bold yellow"

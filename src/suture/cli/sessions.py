@@ -12,7 +12,7 @@ from suture.cli.render import Transcript, call_text, transcript
 from suture.cli.stores import in_store, opened, session_at
 
 if TYPE_CHECKING:
-    from suture import Approval, Session, Store, UnknownOutcome
+    from suture import Approval, Session, Store, StartedCall
     from suture.stores import SessionInfo, Status
 
 STATUSES = ("running", "idle", "awaiting_approval", "unknown_outcome", "inbox_waiting", "abandoned")
@@ -95,7 +95,8 @@ class _View:
         self.transcript: Transcript = transcript(session.replay())
         self.approvals: list[Approval] = session.open_approvals()
         self.inbox = [message.text for message in session.pending_inbox()]
-        self.unknown: list[UnknownOutcome] = session.unknown_outcomes()
+        self.unknown: list[StartedCall] = session.unknown_outcomes()
+        self.running: list[StartedCall] = session.running_calls()
         self.findings = [{"seq": one.seq, "code": one.code, "sentence": one.sentence} for one in session.findings()]
         self.info: SessionInfo = session.info()
 
@@ -105,7 +106,8 @@ class _View:
             "messages": self.transcript.document(),
             "approvals": [approval_document(self.info.id, one) for one in self.approvals],
             "inbox": self.inbox,
-            "unknown_outcomes": [_unknown_document(one) for one in self.unknown],
+            "unknown_outcomes": [_started_document(one) for one in self.unknown],
+            "running_calls": [_started_document(one) for one in self.running],
             "findings": self.findings,
         }
 
@@ -116,12 +118,14 @@ class _View:
         page.line((info.id, "bold"), "  ", status, (f"{runner}, {info.head} entries, updated {info.updated_at}", "dim"))
         if self.transcript.lines:
             page.line()
-            self.transcript.tell(page, waiting={one.key: _waits(one) for one in self.approvals})
+            waiting = {one.key: _waits(one) for one in self.approvals}
+            self.transcript.tell(page, waiting | {one.key: f"running since {one.started_at}" for one in self.running})
         self._tell_waiting(page)
 
     def _tell_waiting(self, page: Page) -> None:
         sections: list[tuple[str, list[str]]] = [
             ("Approvals", [f"{one.key}  {call_text(one.call)}: {_waits(one)}" for one in self.approvals]),
+            ("Running", [f"{one.key}  {call_text(one.call)}, since {one.started_at}" for one in self.running]),
             ("Outcome unknown", [f"{one.key}  {call_text(one.call)}, started {one.started_at}" for one in self.unknown]),
             ("Inbox", self.inbox),
             ("Findings", [f"entry {one['seq']}: {one['code']}: {one['sentence']}" for one in self.findings]),
@@ -137,7 +141,9 @@ class _View:
 def _waits(approval: Approval) -> str:
     if approval.decision is None:
         return "waits for approval"
-    return f"{'approved' if approval.decision else 'denied'}, waits for a run to take it up"
+    by = f" by {approval.by}" if approval.by else ""
+    edited = f" as {call_text(approval.edited)}" if approval.edited is not None else ""
+    return f"{'approved' if approval.decision else 'denied'}{by}{edited}, waits for a run to take it up"
 
 
 def approval_document(session: str, one: Approval) -> dict[str, object]:
@@ -154,10 +160,13 @@ def approval_document(session: str, one: Approval) -> dict[str, object]:
         "requested_at": one.requested_at,
         "expires": one.expires,
         "decision": one.decision,
+        "note": one.note,
+        "by": one.by,
+        "edited": None if one.edited is None else one.edited.arguments,
     }
 
 
-def _unknown_document(one: UnknownOutcome) -> dict[str, object]:
+def _started_document(one: StartedCall) -> dict[str, object]:
     return {
         "key": one.key,
         "call": {"id": one.call.id, "name": one.call.name, "arguments": one.call.arguments},

@@ -40,6 +40,9 @@ def format_of(name: str) -> Format:
     return found
 
 
+_ROLES = frozenset(("system", "developer", "user", "assistant", "tool", "function"))
+
+
 def detect(history: object) -> str:
     """The name of the only format that the history can be in.
 
@@ -49,10 +52,7 @@ def detect(history: object) -> str:
         AmbiguousFormat: it fits more than one.
         UnknownFormat: it fits none, or mixes two.
     """
-    if isinstance(history, dict) and "messages" not in history:
-        for key, name in (("input", "openai-responses"), ("contents", "gemini")):
-            if key in history:
-                raise UnknownFormat(f"A history with {key!r} is in the format {name!r}, {_COMES}; there are {_HERE}.")
+    _refuse_later(history)
     messages = messages_of(history)
     signs: dict[str, str] = {}
     for index, message in enumerate(messages):
@@ -70,4 +70,24 @@ def detect(history: object) -> str:
         raise UnknownFormat(
             f"The history mixes formats ({found}). Bring it into one, or name the right one with format=...."
         )
+    for index, message in enumerate(messages):
+        if message["role"] not in _ROLES:
+            raise UnknownFormat(f"messages[{index}] has the role {message['role']!r}, which no format has. Correct it.")
     raise AmbiguousFormat(f"The history fits {_HERE} alike; name the right one with format=....")
+
+
+def _refuse_later(history: object) -> None:
+    """Say so when the history is in a format that is known and not there yet."""
+    if isinstance(history, dict) and "messages" not in history:
+        for key, name in (("input", "openai-responses"), ("contents", "gemini")):
+            if key in history:
+                raise UnknownFormat(f"A history with {key!r} is in the format {name!r}, {_COMES}; there are {_HERE}.")
+    items = history.get("messages") if isinstance(history, dict) else history
+    for index, item in enumerate(items if isinstance(items, list) else ()):
+        if not isinstance(item, dict):
+            return
+        name = "gemini" if "parts" in item and "content" not in item else None
+        if "role" not in item and str(item.get("type")).endswith(("_call", "_call_output", "reasoning", "item_reference")):
+            name = "openai-responses"
+        if name is not None:
+            raise UnknownFormat(f"messages[{index}] is of the format {name!r}, {_COMES}; there are {_HERE}.")

@@ -121,12 +121,12 @@ def _named(format: str, model: str | None) -> Target:
 
 
 def _target(history: object, format: str | None, target: str | None) -> tuple[Format, Limits]:
-    source = target_of(format if format is not None else detect(history))
+    source = target_of(format or target or detect(history))
     goal = source if target is None else target_of(target)
     if goal.format != source.format:
         raise ConfigurationError(
-            f"heal keeps the format of a history, which is {source.format!r}; {goal.format!r} is another. "
-            "To change it, load_messages and then dump_messages."
+            f"The history is in the format {source.format!r}, and the target {goal.format!r} is another: healing keeps the "
+            "format. Name a target of the same one; to change it, load_messages and then dump_messages."
         )
     form = format_of(source.format)
     return form, form.limits(goal.variant)

@@ -35,7 +35,7 @@ def _with_arguments(work: Work, at: int, call: ToolCall) -> ToolCall:
     if _is_sendable(work, call, as_text=as_text):
         return call
     given, code, action = _readable(call, as_text=as_text)
-    work.note(code, at, action, part=call, call=call.id, detail=call.raw or "")
+    work.note(code, at, action, part=call, call=call.id, detail=object_text(given))
     return msgspec.structs.replace(call, arguments=given, raw=object_text(given) if as_text else None, error=None)
 
 

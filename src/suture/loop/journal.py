@@ -80,13 +80,14 @@ class Journal:
         """Record, once more and for the last time, what handlers brought. A fenced runner may only settle it."""
         landed = list(landed)
         if fenced:
-            drafts = yield from self.draft(map(_settling, _real([*self._recording, *landed])))
+            started = [(call, result) for call, result in (*self._recording, *landed) if call.attempt is not None]
+            drafts = yield from self.draft(map(_settling, _real(started)))
             if drafts:
                 yield from ask(AppendUnclaimed(drafts))
             return
         # What was being recorded goes as the same drafts, since they may stand already: a store takes them once.
-        begun = self._drafts or (yield from self.draft(map(answering, _real(self._recording))))
-        for drafts in (begun, (yield from self.draft(map(answering, _real(landed))))):
+        again = self._drafts or (yield from self.draft(map(answering, _real(self._recording))))
+        for drafts in (again, (yield from self.draft(map(answering, _real(landed))))):
             if drafts:
                 yield from ask(Append(drafts))
 

@@ -90,10 +90,15 @@ class Call:
         return self.status == "started" and self.attempt is not None and self.attempt.body.effect == "external"
 
     @property
+    def edited(self) -> ToolCall | None:
+        """The call as a reviewer made it; None when nobody edited it."""
+        return self.decision.body.call if self.decision is not None else None
+
+    @property
     def prepared(self) -> ToolCall:
         """The call that may run: as a reviewer edited it, as it was prepared for approval, or as the model made it."""
-        if self.decision is not None and self.decision.body.call is not None:
-            return self.decision.body.call
+        if self.edited is not None:
+            return self.edited
         return self.request.body.call if self.request is not None else self.call
 
 

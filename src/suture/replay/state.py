@@ -139,14 +139,21 @@ class State:
         self.findings.append(LogFinding(seq, code, sentence))
 
     def _unreadable(self, entry: Entry, why: str) -> None:
-        """An entry that does not fit its kind is left aside; one of authority refuses the call that it concerns."""
+        """An entry that does not fit its kind is left aside. One of authority refuses the call that it concerns; a
+        start still is one, of which nothing says that it may be repeated.
+        """
         self._find(entry.seq, "UNREADABLE", why)
         value = plain(entry.body)
         key = value.get("key") if isinstance(value, dict) else None
         call = self.calls.get(key) if isinstance(key, str) else None
-        if call is not None and entry.kind.startswith("approval_"):
+        if call is None:
+            return
+        if entry.kind.startswith("approval_"):
             call.refused = f"entry {entry.seq} of kind {entry.kind} cannot be read"
             self._touch(call.turn)
+        elif entry.kind == "tool_started":
+            attempt = call.attempt.body.attempt + 1 if call.attempt is not None else 1
+            self._started(entry, ToolStarted(call.key, "external", attempt, idempotency_key=""))
 
     # Messages ---------------------------------------------------------------------------------
 

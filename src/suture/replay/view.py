@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from suture.messages import Message, ToolResult
-from suture.repair import Why, stand_in, with_call_ids
+from suture.messages import Assistant, Message, ToolResult
+from suture.repair import Why, stand_in
 from suture.replay.calls import Block, Call, TurnBlock
 
 
@@ -36,13 +36,25 @@ class RequestView:
         return tuple(self._messages)
 
     def _turn(self, block: TurnBlock) -> Iterator[Message]:
-        renamed = any(name != call.id for name, call in zip(block.names, block.paired.calls, strict=True))
-        yield with_call_ids(block.message, block.names) if renamed else block.message
+        yield _as_it_ran(block)
         for call in block.calls:
             answer = block.paired.answers[call.slot]
             result = answer.result if answer is not None else stand_in_for(call)
             name = block.names[call.slot]
             yield result if result.call_id == name else msgspec.structs.replace(result, call_id=name)
+
+
+def _as_it_ran(block: TurnBlock) -> Assistant:
+    """The assistant message with ids that are given once, and with the arguments that a reviewer let run."""
+    sent = {
+        id(call.call): msgspec.structs.replace(call.edited or call.call, id=name)
+        for call, name in zip(block.calls, block.names, strict=True)
+        if call.edited is not None or call.call.id != name
+    }
+    if not sent:
+        return block.message
+    parts = tuple(sent.get(id(part), part) for part in block.message.parts)
+    return msgspec.structs.replace(block.message, parts=parts)
 
 
 def stand_in_for(call: Call) -> ToolResult:

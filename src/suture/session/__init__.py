@@ -4,13 +4,13 @@ from suture.session.across import open_approvals, unknown_outcomes
 from suture.session.clock import new_id, now
 from suture.session.plain import Session
 from suture.session.tasks import AsyncSession
-from suture.session.waiting import Approval, UnknownOutcome
+from suture.session.waiting import Approval, StartedCall
 
 __all__ = [
     "Approval",
     "AsyncSession",
     "Session",
-    "UnknownOutcome",
+    "StartedCall",
     "new_id",
     "now",
     "open_approvals",

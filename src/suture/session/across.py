@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from suture.session.plain import Session
-from suture.session.waiting import Approval, UnknownOutcome
+from suture.session.waiting import Approval, StartedCall
 from suture.stores.base import Store
 
 T = TypeVar("T")
@@ -17,7 +17,7 @@ def open_approvals(store: Store) -> list[tuple[str, Approval]]:
     return _across(store, "approval:", lambda session: [one for one in session.open_approvals() if one.decision is None])
 
 
-def unknown_outcomes(store: Store) -> list[tuple[str, UnknownOutcome]]:
+def unknown_outcomes(store: Store) -> list[tuple[str, StartedCall]]:
     """The calls of unknown outcome in all sessions of a store, each with its session's id."""
     return _across(store, "started:", lambda session: session.unknown_outcomes())
 

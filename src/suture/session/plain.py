@@ -31,6 +31,7 @@ from suture.entries import (
     read,
 )
 from suture.errors import (
+    ConfigurationError,
     Conflict,
     InvalidEdit,
     NoSuchApproval,
@@ -43,13 +44,13 @@ from suture.replay import Call, LogFinding, State
 from suture.session.clock import new_id, now
 from suture.session.waiting import (
     Approval,
-    UnknownOutcome,
+    StartedCall,
     approval_of,
     check_repeat,
     edited_call,
     gated_call,
     one_call,
-    unknown_outcome_of,
+    started_call_of,
 )
 from suture.stores.base import SessionInfo, Store
 from suture.stores.owner import is_dead
@@ -68,6 +69,8 @@ class Session:
     def __init__(
         self, store: Store, id: str | None = None, meta: Mapping[str, object] | None = None, heal: bool = True
     ) -> None:
+        if not isinstance(store, Store):
+            raise ConfigurationError(f"{store!r} is no store; open one with suture.open_store('sqlite:///agent.db').")
         self.store = store
         self.heal = heal
         self.id = str(uuid.uuid4()) if id is None else id
@@ -221,7 +224,7 @@ class Session:
         return self.pending_inbox()
 
     def interrupt(self, reason: str | None = None, by: str | None = None) -> Entry:
-        """Stop the run that is on, in whatever process it is; nothing happens when none is."""
+        """Stop the run that is on, in whatever process it is. Without one it is recorded and stops nothing."""
         body = Interrupt(reason, by)
         made = draft(new_id(), now(), body)
         return _entry(self._append(made), made)
@@ -304,15 +307,24 @@ class Session:
 
     # Outcomes ---------------------------------------------------------------------------------
 
-    def unknown_outcomes(self) -> list[UnknownOutcome]:
+    def unknown_outcomes(self) -> list[StartedCall]:
         """The calls that started, never answered, and are not safe to repeat; without those that a live run holds."""
         with self.lock:
             calls = self.refresh().unknown_outcomes()
-        if not calls:
-            return []
+        live = self._live_epoch() if calls else None
+        return [started_call_of(call) for call in calls if call.attempt is not None and call.attempt.epoch != live]
+
+    def running_calls(self) -> list[StartedCall]:
+        """The calls that a live run has started and whose result is not there yet."""
+        with self.lock:
+            calls = [call for call in self.refresh().unanswered.values() if call.status == "started"]
+        live = self._live_epoch() if calls else None
+        return [started_call_of(call) for call in calls if call.attempt is not None and call.attempt.epoch == live]
+
+    def _live_epoch(self) -> int | None:
+        """The epoch of the run that is on; None when none is."""
         info = self.store.info(self.id)
-        live = info.claim.epoch if info is not None and info.claim is not None else None
-        return [unknown_outcome_of(call) for call in calls if call.attempt is not None and call.attempt.epoch != live]
+        return info.claim.epoch if info is not None and info.claim is not None else None
 
     def settle(
         self,

@@ -8,7 +8,7 @@ from suture.entries import Entry, Settled
 from suture.messages import Assistant, Message, Part, ToolCall, Usage, User
 from suture.replay import LogFinding, State
 from suture.session.plain import Session
-from suture.session.waiting import Approval, UnknownOutcome
+from suture.session.waiting import Approval, StartedCall
 from suture.session.worker import in_thread
 from suture.stores.base import SessionInfo, Store
 
@@ -123,9 +123,13 @@ class AsyncSession:
         """As `Session.open_approvals`."""
         return await in_thread(self.plain.open_approvals)
 
-    async def unknown_outcomes(self) -> list[UnknownOutcome]:
+    async def unknown_outcomes(self) -> list[StartedCall]:
         """As `Session.unknown_outcomes`."""
         return await in_thread(self.plain.unknown_outcomes)
+
+    async def running_calls(self) -> list[StartedCall]:
+        """As `Session.running_calls`."""
+        return await in_thread(self.plain.running_calls)
 
     # Writing ----------------------------------------------------------------------------------
 

@@ -39,8 +39,8 @@ class Approval:
 
 
 @dataclass(frozen=True)
-class UnknownOutcome:
-    """A call that started, never answered, and is not safe to repeat."""
+class StartedCall:
+    """A call that started and has no result: it is running, or its outcome is unknown."""
 
     key: str
     call: ToolCall
@@ -71,11 +71,11 @@ def approval_of(call: Call) -> Approval:
     )
 
 
-def unknown_outcome_of(call: Call) -> UnknownOutcome:
+def started_call_of(call: Call) -> StartedCall:
     """What a person is shown of a call that started."""
     assert call.attempt is not None
     started = call.attempt.body
-    return UnknownOutcome(call.key, call.prepared, call.attempt.at, started.attempt, started.idempotency_key)
+    return StartedCall(call.key, call.prepared, call.attempt.at, started.attempt, started.idempotency_key)
 
 
 # Finding the call that is meant ----------------------------------------------------------------

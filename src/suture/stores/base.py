@@ -58,8 +58,8 @@ class SessionInfo(msgspec.Struct, frozen=True):
 
     @property
     def needs_runner(self) -> bool:
-        """Whether something waits that only a run can take up."""
-        return needs_runner(self.marks)
+        """Whether something waits that only a run can take up, and no run is on."""
+        return self.claim is None and needs_runner(self.marks)
 
 
 def needs_runner(marks: Mapping[str, int]) -> bool:

@@ -18,7 +18,7 @@ from typing import Any
 
 import turnsafe
 
-from suture.heal import heal
+from suture.healing import heal
 
 Json = dict[str, Any]
 

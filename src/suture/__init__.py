@@ -11,21 +11,19 @@ from typing import TYPE_CHECKING
 from suture import errors
 from suture.errors import *  # noqa: F403
 
-# Loaded at once: a submodule of that name would take the function's place here when it is loaded later.
-from suture.heal import heal
-
 if TYPE_CHECKING:
     from suture.agent import Agent as Agent
     from suture.agent import AsyncAgent as AsyncAgent
     from suture.agent import Result as Result
     from suture.agent import Signal as Signal
-    from suture.heal import Change as Change
-    from suture.heal import Finding as Finding
-    from suture.heal import Healed as Healed
-    from suture.heal import diagnose as diagnose
-    from suture.heal import dump_messages as dump_messages
-    from suture.heal import load_messages as load_messages
-    from suture.heal import refusal as refusal
+    from suture.healing import Change as Change
+    from suture.healing import Finding as Finding
+    from suture.healing import Healed as Healed
+    from suture.healing import diagnose as diagnose
+    from suture.healing import dump_messages as dump_messages
+    from suture.healing import heal as heal
+    from suture.healing import load_messages as load_messages
+    from suture.healing import refusal as refusal
     from suture.messages import Assistant as Assistant
     from suture.messages import Audio as Audio
     from suture.messages import File as File
@@ -58,7 +56,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "suture.agent": ("Agent", "AsyncAgent", "Result", "Signal"),
-    "suture.heal": ("Change", "Finding", "Healed", "diagnose", "dump_messages", "load_messages", "refusal"),
+    "suture.healing": ("Change", "Finding", "Healed", "diagnose", "dump_messages", "heal", "load_messages", "refusal"),
     "suture.messages": (
         "Assistant",
         "Audio",
@@ -84,7 +82,7 @@ _HOMES = {
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __version__ = "0.1.0"
-__all__ = sorted([*_HOME, *errors.__all__, "errors", "heal"])
+__all__ = sorted([*_HOME, *errors.__all__, "errors"])
 
 
 def __getattr__(name: str) -> object:

@@ -139,14 +139,21 @@ def _wrong_option(tool: Tool) -> str | None:
     effects = get_args(Effect)
     if tool.effect not in effects:
         return f"effect {tool.effect!r} is none of {', '.join(effects)}."
-    if not isinstance(tool.needs_approval, bool) and not callable(tool.needs_approval):
+    if not _is_bool_or_function(tool.needs_approval):
         return f"needs_approval is True, False or a predicate over the arguments, not {tool.needs_approval!r}."
-    seconds = tool.timeout
-    if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < inf):
-        return f"timeout is a number of seconds above 0, or None; not {seconds!r}."
-    if not callable(tool.handler) or not (tool.reconcile is None or callable(tool.reconcile)):
+    if tool.timeout is not None and not _is_positive(tool.timeout):
+        return f"timeout is a number of seconds above 0, or None; not {tool.timeout!r}."
+    if not all(map(callable, (tool.handler, tool.reconcile or tool.handler))):
         return "its handler, and its `reconcile` when it has one, are functions."
     return None
+
+
+def _is_bool_or_function(value: object) -> bool:
+    return isinstance(value, bool) or callable(value)
+
+
+def _is_positive(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < inf
 
 
 # Making one -----------------------------------------------------------------------------------

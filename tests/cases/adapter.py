@@ -8,9 +8,9 @@ import msgspec
 
 from suture.formats import format_of
 from suture.formats.base import Limits
-from suture.heal import fit, load_messages
-from suture.heal.healing import healed
-from suture.heal.work import Options
+from suture.healing import fit, load_messages
+from suture.healing.healing import healed
+from suture.healing.work import Options
 from suture.messages import Assistant, Message, Origin
 from suture.pairing import pair
 from suture.repair import Why, stand_in_text

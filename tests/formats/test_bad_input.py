@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from suture.errors import AmbiguousFormat, ConfigurationError, HistoryError, NotJson, UnhealableHistory, UnknownFormat
-from suture.heal import diagnose, dump_messages, fit, heal, load_messages
+from suture.healing import diagnose, dump_messages, fit, heal, load_messages
 
 HERE = "there are 'openai-chat' and 'anthropic'."
 USER = {"role": "user", "content": "q"}
@@ -239,8 +239,8 @@ def test_a_foreign_history_without_a_fault_is_refused_too() -> None:
         (
             lambda: heal([USER], "anthropic", target="openai-chat:deepseek"),
             (
-                "heal keeps the format of a history, which is 'anthropic'; 'openai-chat' is another. To change it, "
-                "load_messages and then dump_messages."
+                "The history is in the format 'anthropic', and the target 'openai-chat' is another: healing keeps the format. "
+                "Name a target of the same one; to change it, load_messages and then dump_messages."
             ),
         ),
     ],

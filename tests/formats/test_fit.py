@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from suture.formats import detect
-from suture.heal import diagnose, dump_messages, fit, heal, load_messages
+from suture.healing import diagnose, dump_messages, fit, heal, load_messages
 from suture.messages import (
     Assistant,
     Audio,

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from suture.heal import Healed, diagnose, dump_messages, fit, heal, load_messages
+from suture.healing import Healed, diagnose, dump_messages, fit, heal, load_messages
 from tests.formats.histories import History, Json, any_history
 from tests.judges import problems
 

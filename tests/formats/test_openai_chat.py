@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from suture.heal import diagnose, dump_messages, heal, load_messages, refusal
+from suture.healing import diagnose, dump_messages, heal, load_messages, refusal
 from suture.repair import stand_in_text
 
 Json = dict[str, Any]

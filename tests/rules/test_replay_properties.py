@@ -7,7 +7,7 @@ from collections.abc import Callable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suture.heal import fit
+from suture.healing import fit
 from suture.messages import Assistant, Reasoning, System, Text, ToolCall, ToolResult, User
 from suture.replay import State
 from tests.judges import FORMATS, assert_valid

@@ -416,3 +416,18 @@ def test_the_start_is_written_directly_before_the_handler() -> None:
     assert opened == ["started:2:0"], "only a call that must not be repeated is marked"
     closed = {mark for entry in log.entries for mark in entry.closes}
     assert {mark for entry in log.entries for mark in entry.opens} <= closed, "every mark was closed"
+
+
+def test_a_prompt_is_recorded_though_the_run_is_stopped_before_its_turn() -> None:
+    """Somebody interrupts while an open call is settled: what was said is not lost, and resume answers it."""
+    log = Log()
+    log.begun()
+    log.user()
+    log.answer("", call("c1", "look"))
+    stop: Write = lambda log: log.interrupt("wait")  # noqa: E731
+    desk = Desk(log, TOOLS, while_waiting=[stop])
+    assert desk.run("new").status == "interrupted"
+    assert shape(log.state.messages())[-1] == "u:new"
+    again = Desk(log, TOOLS, [Assistant.of("both")])
+    assert again.run().status == "completed"
+    assert again.requests[-1][-1] == "u:new"

@@ -143,8 +143,8 @@ def call_text(call: ToolCall) -> str:
 def _answer(call: CallLine, waiting: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """What stands beside a call: words and their styles."""
     result = call.answer
-    if call.key in waiting and (result is None or call.stand_in):
-        yield waiting[call.key], "yellow"
+    if (waits := waiting.get(call.key or "")) and (result is None or call.stand_in):
+        yield waits, "yellow"
         return
     if result is None:
         yield "no result", "bold red"

@@ -12,7 +12,7 @@ from suture.cli.render import Transcript, call_text, transcript
 from suture.cli.stores import in_store, opened, session_at
 
 if TYPE_CHECKING:
-    from suture import Approval, Session, Store, StartedCall
+    from suture import Approval, Session, StartedCall, Store
     from suture.stores import SessionInfo, Status
 
 STATUSES = ("running", "idle", "awaiting_approval", "unknown_outcome", "inbox_waiting", "abandoned")

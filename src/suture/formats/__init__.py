@@ -86,8 +86,8 @@ def _refuse_later(history: object) -> None:
     for index, item in enumerate(items if isinstance(items, list) else ()):
         if not isinstance(item, dict):
             return
-        name = "gemini" if "parts" in item and "content" not in item else None
+        later = "gemini" if "parts" in item and "content" not in item else None
         if "role" not in item and str(item.get("type")).endswith(("_call", "_call_output", "reasoning", "item_reference")):
-            name = "openai-responses"
-        if name is not None:
-            raise UnknownFormat(f"messages[{index}] is of the format {name!r}, {_COMES}; there are {_HERE}.")
+            later = "openai-responses"
+        if later is not None:
+            raise UnknownFormat(f"messages[{index}] is of the format {later!r}, {_COMES}; there are {_HERE}.")

@@ -12,7 +12,7 @@ from typing import Generic, TypeAlias, TypeVar
 
 from suture.entries import Draft, Entry
 from suture.errors import ModelError
-from suture.heal import fit
+from suture.healing import fit
 from suture.loop.events import Event
 from suture.messages import Assistant, Message, System, ToolCall
 from suture.tools import Tool, Verdict

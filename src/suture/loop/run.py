@@ -114,6 +114,8 @@ class _Run:
         yield from self._begin()
         while True:
             status = yield from self._advance()
+            if status == "interrupted":
+                yield from self._hand_over_prompt()
             if (yield from self._finish(status)):
                 break
         if status == "awaiting_approval" and self.prompt is not None:
@@ -175,6 +177,10 @@ class _Run:
         """Deliver the inbox in order of arrival, then the prompt."""
         for id, (_, message) in sorted(self.state.inbox.items(), key=lambda item: item[1][0]):
             yield from self.journal.record(message, closes=(mark("inbox", id),), inbox=id)
+        yield from self._hand_over_prompt()
+
+    def _hand_over_prompt(self) -> Flow[None]:
+        """Record the prompt, once. A run that is stopped before its turn comes still records what was said to it."""
         if self.prompt is not None:
             prompt, self.prompt = self.prompt, None
             yield from self.journal.record(prompt)

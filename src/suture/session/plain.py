@@ -38,7 +38,7 @@ from suture.errors import (
     NotJson,
     SessionNotFound,
 )
-from suture.heal import fit
+from suture.healing import fit
 from suture.messages import Assistant, Message, Part, ToolCall, ToolResult, Usage, User, parts_of
 from suture.replay import Call, LogFinding, State
 from suture.session.clock import new_id, now

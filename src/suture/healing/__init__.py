@@ -13,10 +13,10 @@ from typing import Literal, TypeAlias
 from suture.errors import ConfigurationError
 from suture.formats import FORMATS, detect, format_of, target_of
 from suture.formats.base import Finding, Format, Json, Limits, Target, fill
-from suture.heal.healing import healed, request_of, require_format, trimmed, unhealable
-from suture.heal.passes import run
-from suture.heal.surrogates import is_sendable, surrogate_findings, without_surrogates
-from suture.heal.work import Change, Healed, Options, Work
+from suture.healing.healing import healed, request_of, require_format, trimmed, unhealable
+from suture.healing.passes import run
+from suture.healing.surrogates import is_sendable, surrogate_findings, without_surrogates
+from suture.healing.work import Change, Healed, Options, Work
 from suture.messages import Message, System
 
 __all__ = ["Change", "Finding", "Healed", "diagnose", "dump_messages", "fit", "heal", "load_messages", "refusal"]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from suture.heal.work import Work
+from suture.healing.work import Work
 from suture.messages import Assistant, Message, Part, ToolCall
 
 

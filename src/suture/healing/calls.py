@@ -12,8 +12,8 @@ from suture.arguments import parse
 from suture.canonical import digest, scrub
 from suture.formats.base import Limits, object_text, own
 from suture.formats.openai_check import is_object_text
-from suture.heal.turns import Slot, join_turns, origins_of, slots_of, split_turns
-from suture.heal.work import Work
+from suture.healing.turns import Slot, join_turns, origins_of, slots_of, split_turns
+from suture.healing.work import Work
 from suture.messages import Assistant, Part, ToolCall, ToolResult
 from suture.repair import Mend, mend, with_call_ids, with_unique_ids
 

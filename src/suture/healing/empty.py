@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 
 from suture.formats.base import own, without_key
-from suture.heal.parts import leave_out_thinking
-from suture.heal.work import Lost, Work
+from suture.healing.parts import leave_out_thinking
+from suture.healing.work import Lost, Work
 from suture.messages import Assistant, Message, Part, Reasoning, Text, ToolCall, ToolResult, User
 
 NOTHING = "(no content)"

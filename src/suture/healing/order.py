@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from suture.formats.base import own, without_key
-from suture.heal.work import Work
+from suture.healing.work import Work
 from suture.messages import Assistant, Opaque, System, Text, ToolCall, User
 
 CONTINUED = "(conversation continues)"

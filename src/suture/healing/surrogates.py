@@ -7,7 +7,7 @@ import msgspec
 from suture.canonical import require_json, scrubbed
 from suture.errors import NotJson
 from suture.formats.base import Finding, Format, Json, finding
-from suture.heal.work import Change
+from suture.healing.work import Change
 
 _CODE = "SURROGATE_LONE"
 

@@ -9,9 +9,9 @@ from functools import cache
 from suture.errors import UnhealableHistory, UnknownFormat
 from suture.formats import FORMATS, format_of
 from suture.formats.base import Finding, Format, Json, Limits, Written, messages_of
-from suture.heal.passes import run
-from suture.heal.surrogates import is_sendable, without_surrogates
-from suture.heal.work import Change, Healed, Options, Work
+from suture.healing.passes import run
+from suture.healing.surrogates import is_sendable, without_surrogates
+from suture.healing.work import Change, Healed, Options, Work
 from suture.messages import System, Text
 
 _INDEX = re.compile(r"messages\[(\d+)\]")

@@ -6,7 +6,7 @@ import msgspec
 
 from suture.formats.anthropic_blocks import lonely
 from suture.formats.base import own, without_key
-from suture.heal.work import Lost, Work, as_text
+from suture.healing.work import Lost, Work, as_text
 from suture.messages import Assistant, Ext, Image, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult, User
 
 # What `ext` says of the shape of a message, rather than holding a field of it.

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from suture.heal.calls import IDS, arguments, names, pairs
-from suture.heal.empty import blanks, empties
-from suture.heal.order import roles, tail
-from suture.heal.parts import foreign, order, pictures, reasoning, servers
-from suture.heal.work import Work
+from suture.healing.calls import IDS, arguments, names, pairs
+from suture.healing.empty import blanks, empties
+from suture.healing.order import roles, tail
+from suture.healing.parts import foreign, order, pictures, reasoning, servers
+from suture.healing.work import Work
 
 Pass: TypeAlias = Callable[[Work], None]
 

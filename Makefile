@@ -12,7 +12,7 @@ $(STAMP): requirements/dev.txt pyproject.toml
 		{ echo "suture needs Python 3.11 or newer; set PYTHON=python3.11, or whatever yours is called." >&2; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
 		{ echo "Python's venv is missing; on Debian and Ubuntu install it with: apt-get install python3-venv" >&2; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv
 	@echo "Installing suture and its tools into .venv ..." >&2
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .

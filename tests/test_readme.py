@@ -21,6 +21,7 @@ assert [one["role"] for one in healed.history] == ["user", "assistant", "tool", 
 assert [one.code for one in healed.changes] == ["CALL_UNANSWERED"]
 assert result.status == "awaiting_approval"
 assert session.messages[-1].text == "The gift is on its way."
+assert pieces == ["You said: hello"]
 """
     script = tmp_path / "readme.py"
     script.write_text("\n".join(BLOCKS) + checks, encoding="utf-8")

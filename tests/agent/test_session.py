@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 import pytest
 
@@ -218,6 +219,45 @@ def test_what_waits_is_listed_across_sessions() -> None:
     Session(session.store, "other").add(User.of("hi"))
     assert [(id, one.key) for id, one in suture.open_approvals(session.store)] == [("s", "3:0")]
     assert suture.unknown_outcomes(session.store) == []
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (
+            lambda: Session(not_one("sqlite:///a.db")),
+            "'sqlite:///a.db' is no store; open one with suture.open_store('sqlite:///agent.db').",
+        ),
+        (
+            lambda: suture.Agent(ScriptedModel([]), session=not_one("s")),
+            "'s' is no session; make one with suture.Session(store, id).",
+        ),
+        (
+            lambda: suture.Agent(ScriptedModel([])).run("hi", session=not_one("s")),
+            "'s' is no session; make one with suture.Session(store, id).",
+        ),
+        (lambda: suture.Agent(not_one("gpt")), "'gpt' is no model: it has no name and no stream (suture.models.base)."),
+        (lambda: suture.Agent(ScriptedModel([]), max_steps=0), "max_steps is at least 1, or None for no limit; not 0."),
+        (lambda: suture.Agent(Mumbler()).run("hi"), "The model mumbler yielded a str. A model yields TextDelta"),
+    ],
+)
+def test_parts_that_do_not_fit_together_are_refused(make: Callable[[], object], text: str) -> None:
+    """The message names what was given and how to make what is needed."""
+    with pytest.raises(suture.ConfigurationError) as refused:
+        make()
+    assert text in str(refused.value)
+
+
+def not_one(value: object) -> Any:
+    """What a type checker would have refused."""
+    return value
+
+
+class Mumbler:
+    name = "mumbler"
+
+    async def stream(self, _request: suture.Request) -> AsyncIterator[Any]:
+        yield "words"
 
 
 def test_the_info_of_a_session_that_is_not_there_says_so() -> None:

@@ -182,7 +182,7 @@ def test_a_live_run_is_steered_and_stopped_from_here(url: str, running: list[str
     """A command reaches the run in whatever process it is, and says that there is one."""
     assert suture("sessions", "--store", url, "--status", "running", "--json").json["sessions"][0]["id"] == "live"
     said = suture("steer", "live", "Be quick.", "--store", url)
-    assert said.out == "The run of live that is on delivers it.\n"
+    assert said.out == "The run of live that is on delivers it, or the next one when it ends or waits for a person first.\n"
     said = suture("interrupt", "live", "--reason", "enough", "--by", "ann", "--store", url)
     assert (said.status, said.out) == (0, "The run of live was asked to stop.\n")
     until = time.monotonic() + 30

@@ -68,8 +68,10 @@ class _Parts:
         context: object = None,
         name: str | None = None,
     ) -> None:
-        if not isinstance(model, Model):
-            raise ConfigurationError(f"A model has a name and a `stream` method; {model!r} has not.")
+        if missing := [name for name in ("name", "stream") if not hasattr(model, name)]:
+            raise ConfigurationError(f"{model!r} is no model: it has no {' and no '.join(missing)} (suture.models.base).")
+        if session is not None and not isinstance(session, Session | AsyncSession):
+            raise ConfigurationError(f"{session!r} is no session; make one with suture.Session(store, id).")
         if max_steps is not None and max_steps < 1:
             raise ConfigurationError(f"max_steps is at least 1, or None for no limit; not {max_steps}.")
         if max_concurrency < 1 or lease <= 0 or grace < 0:
@@ -146,7 +148,20 @@ class Stream:
 
 
 class Agent(_Parts):
-    """Runs sessions in plain code. Tools may be plain or async functions."""
+    """Runs sessions in plain code. Tools may be plain or async functions.
+
+    Args:
+        model: what answers; anything with a `name` and a `stream` (`suture.models.base.Model`).
+        session: the session of calls that name none; one in memory when left out.
+        system: instructions that lead every request. They are not stored.
+        tools: what the model may call: `suture.tool`s or typed functions.
+        max_steps: answers since the last user message, after which calls are left open; None for no limit.
+        max_concurrency: handlers that run at once.
+        lease: seconds after which a silent runner may be replaced, when it is not provably dead before.
+        grace: seconds that running handlers get when a run has to end.
+        context: whatever handlers are to find in `ctx.context`.
+        name: what the host calls the agent.
+    """
 
     @property
     def session(self) -> Session:
@@ -205,6 +220,8 @@ class Agent(_Parts):
         self, prompt: User | None, session: Session | None, signal: Signal | None
     ) -> Generator[Event, None, Result]:
         session = self.session if session is None else session
+        if not isinstance(session, Session):
+            raise ConfigurationError(f"{session!r} is no session; make one with suture.Session(store, id).")
         recorder = self._recorder(session)
         try:
             _begin(session, recorder)
@@ -245,7 +262,7 @@ class AsyncStream:
 
 
 class AsyncAgent(_Parts):
-    """Runs sessions in async code. Tools may be plain or async functions."""
+    """Runs sessions in async code. Tools may be plain or async functions. It takes what `Agent` takes."""
 
     @property
     def session(self) -> AsyncSession:

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from suture.agent.recorder import Recorder
 from suture.agent.signal import Signal
-from suture.errors import IncompleteStream, ModelError
+from suture.errors import ConfigurationError, IncompleteStream, ModelError
 from suture.loop import Plan
 from suture.loop.asks import (
     Append,
@@ -37,7 +37,7 @@ from suture.loop.asks import (
 )
 from suture.loop.events import Event, ToolProgress
 from suture.messages import Assistant, ToolCall
-from suture.models.base import Delta, Model
+from suture.models.base import Delta, Model, ReasoningDelta, TextDelta, ToolCallDelta
 from suture.session import Session, new_id, now
 from suture.tools import recheck, screen
 
@@ -162,8 +162,13 @@ async def end_of_model(model: Model, job: ModelJob, report: Callable[[Delta], No
         async for piece in model.stream(job.request):
             if isinstance(piece, Assistant):
                 whole = piece
-            else:
+            elif isinstance(piece, TextDelta | ReasoningDelta | ToolCallDelta):
                 report(piece)
+            else:
+                raise ConfigurationError(
+                    f"The model {model.name} yielded a {type(piece).__name__}. A model yields TextDelta, ReasoningDelta "
+                    "and ToolCallDelta, and last the whole Assistant (suture.models.base)."
+                )
     except ModelError as error:
         return Done(job, Failed(error))
     except asyncio.CancelledError:

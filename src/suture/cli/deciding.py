@@ -160,7 +160,9 @@ def steer(session: str, text: str, url: str, as_json: bool) -> int:
         print_json({"session": session, "inbox": id, "running": running})
     else:
         Page().line(
-            f"The run of {session} that is on delivers it." if running else f"The next run of {session} delivers it."
+            f"The run of {session} that is on delivers it, or the next one when it ends or waits for a person first."
+            if running
+            else f"The next run of {session} delivers it."
         )
     return FINE
 
@@ -168,7 +170,7 @@ def steer(session: str, text: str, url: str, as_json: bool) -> int:
 @click.command()
 @click.argument("session")
 @in_store
-@click.option("--reason", metavar="TEXT", help="Why; the model reads it.")
+@click.option("--reason", metavar="TEXT", help="Why; of a call that is left without a result the model reads it.")
 @by_whom
 @as_json
 def interrupt(session: str, url: str, reason: str | None, by: str | None, as_json: bool) -> int:

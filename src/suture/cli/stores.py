@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 _SQLITE = "sqlite:///"
 
 in_store = click.option(
-    "--store", "url", required=True, metavar="URL", help="Where the sessions are, such as sqlite:///agent.db."
+    "--store",
+    "url",
+    required=True,
+    metavar="URL",
+    envvar="SUTURE_STORE",
+    help="Where the sessions are, such as sqlite:///agent.db; $SUTURE_STORE when left out.",
 )
 
 

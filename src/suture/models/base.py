@@ -28,6 +28,7 @@ class Model(Protocol):
         Closing the iterator stops the answer at once.
 
         Raises:
-            ModelError: there is no whole answer. Nothing of it counts.
+            ModelError: there is no whole answer. Nothing of it counts, and the run ends with status "error". Any
+                other exception leaves `run` as it is; the session can be resumed.
         """
         ...

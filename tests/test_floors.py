@@ -29,10 +29,9 @@ INSIDE = {
     "repair": {"pairing"},
     "replay": {"pairing", "repair"},
     "tools": {"arguments"},
-    "formats": {"arguments", "tools"},
+    "formats": {"arguments"},
     "loop": {"healing"},
     "agent": {"session"},
-    "testing": {"session", "agent"},
 }
 
 # Floors 0 to 2 do no I/O, read no clock, draw no random number and start no task.
@@ -128,3 +127,13 @@ def test_there_are_no_circles() -> None:
         room = name.split(".")[1]
         rooms.setdefault(room, set()).update(other.split(".")[1] for other in others if other.split(".")[1] != room)
     list(TopologicalSorter(rooms).static_order())
+
+
+def test_every_edge_of_the_table_is_there() -> None:
+    """An edge that nobody uses any more leaves the table."""
+    found: dict[str, set[str]] = {}
+    for path in modules():
+        room = room_of(path)
+        others = {name.split(".")[1] for _, name in imports(path) if name.startswith("suture.")}
+        found.setdefault(room, set()).update(one for one in others if FLOOR_OF.get(one) == FLOOR_OF[room] and one != room)
+    assert {room: others for room, others in found.items() if others} == INSIDE

@@ -113,7 +113,7 @@ class ApprovalRequest(_Body, frozen=True, gc=False, omit_defaults=True):
 
 class ApprovalDecision(_Body, frozen=True, gc=False, omit_defaults=True):
     """kind `approval_decision`: good only for the request, key and digest that it names. `call` is the call as
-    the reviewer edited it.
+    the reviewer edited it, `edited` the digest of that.
     """
 
     request: int
@@ -123,6 +123,7 @@ class ApprovalDecision(_Body, frozen=True, gc=False, omit_defaults=True):
     note: str | None = None
     by: str | None = None
     call: ToolCall | None = None
+    edited: str | None = None
 
 
 class Steer(_Body, frozen=True, gc=False, omit_defaults=True):
@@ -242,6 +243,11 @@ def position_of(key: str) -> tuple[int, int] | None:
     """The seq and index of a call key; None when the text is no key."""
     seq, colon, index = key.partition(":")
     return (int(seq), int(index)) if colon and seq.isdecimal() and index.isdecimal() else None
+
+
+def is_repeatable(effect: Effect) -> bool:
+    """Whether a call of that effect may run again after an attempt whose outcome nobody knows."""
+    return effect != "external"
 
 
 def call_digest(call: ToolCall) -> str:

@@ -104,14 +104,20 @@ class Pairing:
     def add_result(self, position: int, result: ToolResult) -> Landing:
         """A result that names its call by wire id."""
         answer = Answer(position, result)
+        found = self.wanted(result)
+        return (
+            self._duplicate(self._answered.get(result.call_id), answer) if found is None else self._settle(*found, answer)
+        )
+
+    def wanted(self, result: ToolResult) -> tuple[Turn, int] | None:
+        """The call that the result would answer now; changes nothing."""
         found = self._wanted(result)
         last = self._answered.get(result.call_id)
-        if found is None:
-            return self._duplicate(last, answer)
+        if found is None or last is None:
+            return found
         turn, index = found
-        if last is not None and last[0].position > turn.position and (turn.answers[index] or _same(last, result)):
-            return self._duplicate(last, answer)
-        return self._settle(turn, index, answer)
+        repeats = last[0].position > turn.position and (turn.answers[index] or _same(last, result))
+        return None if repeats else found
 
     def answer(self, turn: Turn, index: int, position: int, result: ToolResult) -> Landing:
         """A result that names its call by key: the first real one stays."""

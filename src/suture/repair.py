@@ -1,7 +1,7 @@
 """A history in which every call is answered, at once, exactly once.
 
-Four texts stand in for results that are not there, and are never mixed up: the call was not run; it may
-have run; it ran and its result was lost; a person said no. Which one is true is the caller's knowledge.
+Texts stand in for results that are not there, and are never mixed up: the call was not run; it may have run; it did
+not finish in time; it ran and its result was lost; a person said no. Which one is true is the caller's knowledge.
 
 `mend` never changes its input, moves real results rather than replacing them, and names each thing it did.
 """

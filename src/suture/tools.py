@@ -12,15 +12,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, get_args, get_type_hints, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar, get_args, get_type_hints, overload
 
 import msgspec
 
 from suture.arguments import parse
-from suture.canonical import canonical
+from suture.canonical import canonical, require_json
 from suture.entries import Effect
-from suture.errors import InvalidSchema, InvalidTool, NotJson
-from suture.messages import Audio, File, Image, Part, Text, ToolCall, ToolResult
+from suture.errors import Corrupt, InvalidSchema, InvalidTool, NotJson
+from suture.messages import Assistant, Audio, File, Image, Part, Text, ToolCall, ToolResult, encode, message_from, parts_of
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 Handler: TypeAlias = Callable[..., object]
 # The arguments come as a model wrote them, so a predicate may take any JSON value out of them.
 Gate: TypeAlias = bool | Callable[[dict[str, Any]], object]
+
+M = TypeVar("M", Assistant, ToolResult)
 
 MAX_VIOLATIONS = 8
 MAX_REASON_BYTES = 2048
@@ -72,6 +74,10 @@ class ToolContext(Protocol):
         """Tell watchers how far the call is. Nothing of it is stored."""
 
 
+class Unbound(ValueError):
+    """The arguments of a call did not fit when its handler was to run, so it was not called."""
+
+
 @dataclass(frozen=True)
 class Tool:
     """A tool that a model may call.
@@ -110,11 +116,24 @@ class Tool:
             self._validated(arguments)
         except ValidationError as error:
             return _violations(error, list(self._properties()))
+        except InvalidTool:
+            raise
+        except Exception as error:  # noqa: BLE001  a validator is the host's code: its failure refuses its call alone
+            return [f"the tool's own check of them failed ({type(error).__name__})"]
         return []
 
     def bind(self, arguments: Mapping[str, object], ctx: ToolContext) -> dict[str, object]:
-        """The keyword arguments for the handler, of the types that it declares; they share nothing with the call."""
-        validated = self._validated(arguments)
+        """The keyword arguments for the handler, of the types that it declares; they share nothing with the call.
+
+        Raises:
+            Unbound: they do not fit.
+        """
+        try:
+            validated = self._validated(arguments)
+        except InvalidTool:
+            raise
+        except Exception as error:
+            raise Unbound(_bounded(self.name, self.violations(arguments) or [_said(error)])) from error
         given = {info.alias or name: getattr(validated, name) for name, info in type(validated).model_fields.items()}
         return given | ({self.context_parameter: ctx} if self.context_parameter else {})
 
@@ -145,7 +164,14 @@ def _wrong_option(tool: Tool) -> str | None:
         return f"timeout is a number of seconds above 0, or None; not {tool.timeout!r}."
     if not all(map(callable, (tool.handler, tool.reconcile or tool.handler))):
         return "its handler, and its `reconcile` when it has one, are functions."
+    if any(map(_is_generator_function, (tool.handler, tool.reconcile))):
+        return "its handler, and its `reconcile`, return a result; a generator function yields. Join what it yields."
     return None
+
+
+def _is_generator_function(function: object) -> bool:
+    called = (function, getattr(function, "__call__", None))  # noqa: B004
+    return any(inspect.isgeneratorfunction(one) or inspect.isasyncgenfunction(one) for one in called)
 
 
 def _is_bool_or_function(value: object) -> bool:
@@ -411,17 +437,27 @@ def _unknown(what: str, name: str, known: Sequence[str]) -> str:
 
 
 def result_of(call: ToolCall, value: object) -> ToolResult:
-    """What a handler returned, as the answer to its call.
+    """What a handler returned, as the answer to its call, exactly as a log will give it back.
 
     A text stands as it is, None is an empty answer, parts and lists of parts stand as they are, a `ToolResult`
     gives its parts, `ui` and `error`; every other value becomes JSON text.
 
     Raises:
-        NotJson: the value cannot be written as JSON.
+        NotJson: the value cannot be written down.
     """
+    try:
+        return as_logged(ToolResult, _answer(call, value))
+    except NotJson:
+        raise
+    except Exception as error:
+        raise NotJson(_said(error)) from error
+
+
+def _answer(call: ToolCall, value: object) -> ToolResult:
     if isinstance(value, ToolResult):
-        canonical(value.ui)
-        return msgspec.structs.replace(value, call_id=call.id, name=call.name, error=bool(value.error))
+        require_json(value.ui)
+        changed = {"parts": parts_of(value.parts), "call_id": call.id, "name": call.name, "error": bool(value.error)}
+        return msgspec.structs.replace(value, **changed)
     return ToolResult(parts=_parts(value), call_id=call.id, name=call.name, error=False)
 
 
@@ -432,22 +468,91 @@ def failure_of(call: ToolCall, error_type: str, text: str) -> ToolResult:
 
 def raised(call: ToolCall, error: Exception) -> ToolResult:
     """The answer to a call whose handler raised, or returned what cannot be sent."""
+    if isinstance(error, Unbound):
+        return failure_of(call, "validation_error", str(error))
     if isinstance(error, NotJson):
-        text = f"The tool {call.name!r} ran, but its result cannot be written down: {error}"
-        return failure_of(call, "result_error", text)
-    text = f"The tool {call.name!r} failed: {type(error).__name__}: {error}. Check what it did before calling it again."
+        text = f"The tool {call.name!r} ran, but its result cannot be written down: {_said(error)}"
+        return failure_of(call, "result_error", text[:MAX_REASON_BYTES])
+    text = f"The tool {call.name!r} failed: {_said(error)}. Check what it did before calling it again."
     return failure_of(call, "execution_error", text[:MAX_REASON_BYTES])
+
+
+def _said(error: Exception) -> str:
+    """What an error says of itself, which is the host's code."""
+    name = "" if type(error) is NotJson else type(error).__name__
+    try:
+        return ": ".join(part for part in (name, str(error)) if part)
+    except Exception:  # noqa: BLE001  as above
+        return name
 
 
 def _parts(value: object) -> tuple[Part, ...]:
     match value:
-        case None | "":
+        case None:
             return ()
         case str():
-            return (Text(value),)
+            return (Text(value),) if value else ()
         case Text() | Image() | File() | Audio():
             return (value,)
         case list() | tuple() if value and all(isinstance(item, Text | Image | File | Audio) for item in value):
             return tuple(value)
         case _:
-            return (Text(canonical(value).decode("utf-8", "replace")),)
+            require_json(value)  # first: it bounds the depth
+            return (Text(canonical(_plain(value)).decode("utf-8", "replace")),)
+
+
+# Words that the host made ---------------------------------------------------------------------
+
+
+def as_logged(kind: type[M], message: M) -> M:
+    """The message as a log gives it back: what is appended is what can be read.
+
+    Raises:
+        NotJson: it would not come back; names the place.
+    """
+    for index, part in enumerate(message.parts):
+        if not isinstance(part, Part):
+            raise NotJson(f"$.parts[{index}]: {type(part).__name__} is no part; wrap a text in suture.messages.Text.")
+    try:
+        logged = message_from(msgspec.json.decode(encode(_plain(message))))
+    except NotJson:
+        raise
+    except Corrupt as error:
+        raise NotJson(str(error)) from error
+    except Exception as error:
+        raise NotJson(_said(error)) from error
+    assert isinstance(logged, kind)
+    return logged
+
+
+def _plain(value: object, at: str = "$") -> object:
+    """Plain JSON, of the exact types that every encoder takes; structs with their tags."""
+    match value:
+        case None | bool():
+            return value
+        case str():
+            return str.__str__(value)
+        case int():
+            return int(value)
+        case float():
+            require_json(value, at)
+            return float(value)
+        case msgspec.Struct():
+            fields = {name: _plain(getattr(value, name), f"{at}.{name}") for name in value.__struct_fields__}
+            return _tag(value) | fields
+        case Mapping():
+            return {_key(key, at): _plain(item, f"{at}.{key}") for key, item in value.items()}
+        case list() | tuple():
+            return [_plain(item, f"{at}[{index}]") for index, item in enumerate(value)]
+        case _:
+            raise NotJson(f"{at}: {type(value).__name__} is not JSON; convert it to text, a list or a dict first.")
+
+
+def _key(key: object, at: str) -> str:
+    require_json({key: None}, at)
+    return str.__str__(key)
+
+
+def _tag(word: msgspec.Struct) -> dict[str, object]:
+    config = word.__struct_config__
+    return {config.tag_field: config.tag} if config.tag_field is not None else {}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
 
 import suture
+from suture.entries import Settled
 from suture.messages import Assistant, ToolCall, ToolResult, User
+from suture.replay import State
 from suture.session import Session
 from suture.stores.memory import MemoryStore
 from suture.testing import ScriptedModel
@@ -137,6 +140,118 @@ def test_a_reviewer_may_edit_the_arguments() -> None:
     assert written.calls[0].arguments == {"total": 900}
 
 
+@pytest.mark.parametrize("edit", [5, True, 900.0])
+def test_an_edit_made_in_what_was_shown_is_an_edit(edit: object) -> None:
+    """What is handed out is a copy, and edits compare exactly: 1, 1.0 and true are not the same."""
+    session = parked(1)
+    shown = session.open_approvals()[0].call.arguments
+    assert shown is not None
+    shown["total"] = edit
+    if edit == 5:
+        session.approve("c1", arguments=shown)
+        assert resumed(session)[2] == "paid 5"
+    else:
+        with pytest.raises(suture.InvalidEdit, match="The edited arguments do not fit 'pay'"):
+            session.approve("c1", arguments={"total": True} if edit is True else {"total": "900"})
+        session.approve("c1")
+        assert resumed(session)[2] == "paid 1"
+
+
+def test_a_key_is_not_shadowed_by_a_wire_id() -> None:
+    """A model that calls itself 3:0 makes the name ambiguous; nothing is approved by accident."""
+    session = Session(MemoryStore(), "s")
+    calls = [{"id": id, "name": "pay", "arguments": {"total": n}} for n, id in enumerate(("a", "3:0"))]
+    suture.Agent(ScriptedModel([{"calls": calls}]), tools=[pay], session=session).run("Pay both.")
+    with pytest.raises(suture.AmbiguousCall, match=r"fits several calls: 3:0, 3:1"):
+        session.approve("3:0")
+    assert session.approve("3:1") is not None
+
+
+def test_a_decision_means_the_call_that_was_there_when_it_was_made() -> None:
+    """While ann decides, bob decides and the run parks another call of the same id: hers is not spent on that one."""
+    session = parked(1)
+    meddled: list[object] = []
+
+    class Overtaken(Session):
+        def _read(self, look: Callable[[State], Any]) -> Any:
+            found = super()._read(look)
+            if not meddled:  # between her look and her append
+                meddled.append(session.approve("c1", by="bob"))
+                again = [{"id": "c1", "name": "pay", "arguments": {"total": 999}}]
+                suture.Agent(ScriptedModel([{"calls": again}]), tools=[pay], session=session).resume()
+            return found
+
+    other = Overtaken(session.store, "s")
+    assert other.approve("c1", by="ann") is None, "the call that she meant was approved before"
+    (waiting,) = session.open_approvals()
+    assert (waiting.call.arguments, waiting.decision) == ({"total": 999}, None)
+
+
+def test_a_result_of_the_hosts_own_closes_what_it_answers() -> None:
+    """Of two calls under one id a result answers the first, and that call's marks are the ones that close."""
+    session = Session(MemoryStore(), "s")
+    calls = [{"id": "c1", "name": "pay", "arguments": {"total": n}} for n in (1, 2)]
+    suture.Agent(ScriptedModel([{"calls": calls}]), tools=[pay], session=session).run("Pay both.")
+    session.add(ToolResult.of("c1", "paid by hand"))
+    assert list(session.info().marks) == ["approval:3:1"]
+    session.append("message", {"message": {"role": "tool", "call_id": "c1", "parts": []}, "key": "3:1"})
+    assert session.info().marks == {}
+
+
+def test_readers_and_a_run_share_a_handle() -> None:
+    """A thread that reads the session of a run sees whole states, whatever the run folds meanwhile."""
+    session = Session(MemoryStore(), "s")
+    calls = [{"id": f"c{n}", "name": "look", "arguments": {}} for n in range(40)]
+    broken: list[BaseException] = []
+    over = threading.Event()
+
+    @suture.tool(effect="read")
+    def look() -> str:
+        """Look."""
+        return "seen"
+
+    def read() -> None:
+        try:
+            while not over.is_set():
+                session.orphaned_tool_call_ids()
+                session.replay()
+                session.open_approvals()
+        except Exception as error:  # noqa: BLE001  whatever it is, it must not be
+            broken.append(error)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        script = ScriptedModel([{"calls": calls}] * 5 + [{"text": "ok"}])
+        assert suture.Agent(script, tools=[look], session=session).run("Look around.").status == "completed"
+    finally:
+        over.set()
+        reader.join(30)
+    assert not broken
+
+
+@pytest.mark.parametrize("outcome", ["completed", "failed", "released"])
+def test_a_call_that_a_live_run_holds_is_not_settled(outcome: Settled) -> None:
+    """The real result is still to come; only `force` says that the operator knows better."""
+    session = Session(MemoryStore(), "s")
+    refused: list[str] = []
+
+    @suture.tool
+    def send() -> str:
+        """Send."""
+        try:
+            Session(session.store, "s").settle("c1", outcome)
+        except suture.InvalidEdit as error:
+            refused.append(str(error))
+        return "sent"
+
+    script = ScriptedModel([{"calls": [{"id": "c1", "name": "send"}]}, {"text": "ok"}])
+    suture.Agent(script, tools=[send], session=session).run("Send.")
+    assert len(refused) == 1
+    assert "The call 3:0 (send) is running now." in refused[0]
+    assert session.messages[2].text == "sent"
+
+
 REFUSALS: list[tuple[str, Callable[[Session], object], type[Exception], str]] = [
     ("no such call", lambda s: s.approve("c9"), suture.NoSuchApproval, "No call 'c9' waits for a decision. Those that wait: 3:0 (pay)."),
     ("another digest", lambda s: s.approve("c1", digest="abc"), suture.NoSuchApproval, "not abc: it is not the call that was shown. Look at `open_approvals()` again before deciding."),
@@ -150,7 +265,7 @@ REFUSALS: list[tuple[str, Callable[[Session], object], type[Exception], str]] = 
     ("a kind of suture's own", lambda s: s.append("approval_decision", {"approved": True}), suture.InvalidEdit, "'approval_decision' is a kind of suture's own"),
     ("a body that is no JSON", lambda s: s.append("mine", {"at": {1, 2}}), suture.NotJson, "$.at: set is not JSON; convert it to text, a list or a dict first."),
     ("bytes that are no JSON", lambda s: s.append("mine", b"{"), suture.NotJson, "The body is no JSON:"),
-    ("a message that is none", lambda s: s.append("message", {"message": {"role": "wizard"}}), suture.Corrupt, "no message of this version"),
+    ("a message that is none", lambda s: s.append("message", {"message": {"role": "wizard"}}), suture.InvalidEdit, "The body is no message: Invalid value 'wizard' - at `$.message.role`. `append_message` takes one that is."),
     ("a blank prompt", lambda s: suture.Agent(ScriptedModel([]), session=s).run("  "), suture.ConfigurationError, "The prompt is blank."),
     ("a prompt while calls wait", lambda s: suture.Agent(ScriptedModel([]), session=s).run("hm"), suture.AwaitingApproval, "These calls wait for a person, or for `resume` once decided: 3:0 (pay)."),
 ]  # fmt: skip

@@ -50,6 +50,7 @@ class Desk:
     tools: Mapping[str, Tool]
     answers: list[Assistant | ModelError] = field(default_factory=list)
     max_steps: int | None = 16
+    max_concurrency: int = 4
     started: list[str] = field(default_factory=list)
     requests: list[list[str]] = field(default_factory=list)
     events: list[str] = field(default_factory=list)
@@ -62,7 +63,7 @@ class Desk:
         """Carry a run over the log to its end."""
         state = self.state = self.log.state
         self._seen = state.head
-        plan = Plan("s", dict(self.tools), max_steps=self.max_steps)
+        plan = Plan("s", dict(self.tools), max_steps=self.max_steps, max_concurrency=self.max_concurrency)
         flow = run(state, plan, None if prompt is None else User.of(prompt))
         answer: object = None
         while True:

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from suture.entries import ApprovalDecision, ApprovalRequest, Entry, MessageBody, call_digest, read
+from suture.errors import Corrupt
 from suture.messages import Assistant, Opaque, Text, ToolResult, User, encode
 from suture.replay import State
 from tests.rules.logs import AT, Log, call, shape
@@ -369,6 +370,125 @@ def test_a_call_whose_authority_is_in_doubt_is_closed(write: Write) -> None:
     assert not state.waiting_calls()
     assert state.findings
     assert shape(state.request())[-2:] == ["t(c1)!not_run", "t(c2)!not_run"]
+
+
+def replaced_call(log: Log) -> None:
+    request = gated(log)
+    other = call("c1", "wipe", n=5)
+    body = ApprovalDecision(request, "2:0", call_digest(call("c1", n=5)), True, None, None, other, call_digest(other))
+    log.put(body)
+
+
+def edit_without_its_digest(log: Log) -> None:
+    request = gated(log)
+    log.put(ApprovalDecision(request, "2:0", call_digest(call("c1", n=5)), True, None, None, call("c1", n=6)))
+
+
+@pytest.mark.parametrize("write", [replaced_call, edit_without_its_digest])
+def test_a_decision_cannot_put_another_call_in_its_place(write: Write) -> None:
+    """An edit keeps the call's id and name, and is bound by a digest of its own; anything else decides nothing."""
+    log = Log()
+    write(log)
+    state = log.state
+    assert state.calls["2:0"].status == "parked"
+    assert [finding.code for finding in state.findings] == ["DECISION_INVALID"]
+
+
+def forged_start(log: Log) -> None:
+    gated(log)
+    log.started("2:0", "read")
+
+
+def start_of_a_denied_call(log: Log) -> None:
+    request = gated(log)
+    log.decided(request, "2:0", call("c1", n=5), False)
+    log.started("2:0", "idempotent")
+
+
+def doubt_after_the_start(log: Log) -> None:
+    log.user()
+    log.answer("", call("c1", n=5))
+    log.started("2:0")
+    forged_digest(log)
+
+
+@pytest.mark.parametrize("write", [forged_start, start_of_a_denied_call, doubt_after_the_start])
+def test_what_started_without_authority_is_neither_repeated_nor_denied(write: Write) -> None:
+    """Whatever else is in the log, a call runs only under an approving decision; and once it has started, nothing says
+    that it was not run.
+    """
+    log = Log()
+    write(log)
+    state = log.state
+    assert state.open_calls() == []
+    assert [one.key for one in state.unknown_outcomes()] == ["2:0"]
+    assert shape(state.request())[-1] == "t(c1)!unknown"
+
+
+def erased(log: Log, at: int, opens: tuple[str, ...] = (), closes: tuple[str, ...] = ()) -> None:
+    entry = log.entries[at - 1]
+    log.entries[at - 1] = Entry(entry.seq, entry.id, entry.kind, entry.at, b"", 1, opens, closes, erased=b"hash")
+
+
+@pytest.mark.parametrize(
+    ("write", "at", "opens", "closes", "sent", "open_calls"),
+    [
+        pytest.param(lambda log: log.started("2:0"), 3, ("started:2:0",), (), "t(c1)!unknown", [], id="a start"),
+        pytest.param(
+            lambda log: log.result("c1", "ok", key="2:0"), 3, (), ("started:2:0",), "t(c1)!lost", [], id="an answer"
+        ),
+        pytest.param(
+            lambda log: log.asked("2:0", call("c1")), 3, ("approval:2:0",), (), "t(c1)!not_run", [], id="a request"
+        ),
+        pytest.param(lambda log: log.raw("later", b"{}"), 3, ("started:2:0",), (), "t(c1)!unknown", [], id="a newer kind"),
+    ],
+)
+def test_the_marks_of_what_cannot_be_read_still_count(
+    write: Write, at: int, opens: tuple[str, ...], closes: tuple[str, ...], sent: str, open_calls: list[str]
+) -> None:
+    """An erased start is a start and an erased answer an answer: no call is run again for want of a body."""
+    log = Log()
+    log.user()
+    log.answer("", call("c1"))
+    write(log)
+    erased(log, at, opens, closes)
+    state = log.state
+    assert shape(state.request())[-1] == sent
+    assert [one.key for one in state.open_calls()] == open_calls
+
+
+def test_marks_behind_which_nothing_waits_are_named() -> None:
+    """The next run closes them, so no session asks for a runner for ever."""
+    log = Log()
+    log.user()
+    log.answer("", call("c1"))
+    log.asked("2:0", call("c1"))
+    marks = (
+        "approval:2:0",
+        "approval:9:9",
+        "decided:2:0",
+        "started:2:0",
+        "settled:2:0",
+        "inbox:gone",
+        "run:other",
+        "mine:x",
+    )
+    log.raw("weather", b"{}")
+    entry = log.entries[-1]
+    log.entries[-1] = Entry(entry.seq, entry.id, entry.kind, entry.at, entry.body, 0, marks)
+    state = State()
+    state.fold(log.entries[:-1])
+    state.marks = dict.fromkeys(marks, 5)
+    assert state.idle_marks() == ("approval:9:9", "decided:2:0", "started:2:0", "settled:2:0", "inbox:gone", "run:other")
+
+
+def test_a_gap_in_the_log_is_refused() -> None:
+    """A state never skips what it was not given."""
+    log = Log()
+    log.user()
+    log.user()
+    with pytest.raises(Corrupt, match=r"Entries 1 to 1 are missing\. Read the log from its beginning\."):
+        State().fold(log.entries[1:])
 
 
 def test_a_start_that_cannot_be_read_is_still_a_start() -> None:

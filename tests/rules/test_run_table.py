@@ -431,3 +431,15 @@ def test_a_prompt_is_recorded_though_the_run_is_stopped_before_its_turn() -> Non
     again = Desk(log, TOOLS, [Assistant.of("both")])
     assert again.run().status == "completed"
     assert again.requests[-1][-1] == "u:new"
+
+
+def test_a_call_that_others_answered_meanwhile_is_not_started() -> None:
+    """With one slot the second call waits; somebody answers it by hand; its handler does not run."""
+    log = Log()
+    log.user()
+    log.answer("", call("c1", "look"), call("c2"))
+    by_hand: Write = lambda log: log.result("c2", "done by hand")  # noqa: E731
+    desk = Desk(log, TOOLS, [Assistant.of("done")], while_waiting=[by_hand], max_concurrency=1)
+    assert desk.run().status == "completed"
+    assert desk.started == ["2:0#1"]
+    assert desk.requests[-1][-1] == "t(c2):done by hand"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from typing import Self
 
 from suture.agent.jobs import GRACE, Work, unprobed
 from suture.agent.recorder import Recorder
 from suture.agent.signal import Signal
 from suture.agent.tasks import TaskDriver
-from suture.agent.threads import ThreadDriver
+from suture.agent.threads import ThreadDriver, refuse_in_background
 from suture.errors import ConfigurationError, InvalidTool, ModelError, SutureError
 from suture.loop import Ended, Pending, Plan, Status, run
 from suture.loop.asks import Ask
@@ -17,7 +19,6 @@ from suture.loop.events import Event
 from suture.messages import Assistant, Part, Usage, User, parts_of
 from suture.models.base import Model
 from suture.session import AsyncSession, Session
-from suture.session.worker import in_thread
 from suture.stores.memory import MemoryStore
 from suture.tools import Handler, Tool, tool
 
@@ -122,14 +123,24 @@ def _begin(session: Session, recorder: Recorder) -> None:
 
 
 class Stream:
-    """The events of a run, as it goes. Dropping it ends the run; `result` is there once it is exhausted."""
+    """The events of a run, as it goes. Leaving the loop, closing or dropping it ends the run; `with` closes it in any
+    case. `result` is there once it is exhausted.
+    """
 
     def __init__(self, events: Generator[Event, None, Result]) -> None:
         self._events = events
         self._result: Result | None = None
 
     def __iter__(self) -> Iterator[Event]:
-        self._result = yield from self._events
+        ended = yield from self._events
+        if ended is not None:  # as it is when the events were over before
+            self._result = ended
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     @property
     def result(self) -> Result:
@@ -222,18 +233,25 @@ class Agent(_Parts):
         session = self.session if session is None else session
         if not isinstance(session, Session):
             raise ConfigurationError(f"{session!r} is no session; make one with suture.Session(store, id).")
+        refuse_in_background()
         recorder = self._recorder(session)
-        try:
+        with recorder.released():
             _begin(session, recorder)
-        except BaseException:
-            recorder.release()
-            raise
-        work = self._work(session, recorder, signal)
-        return _result((yield from ThreadDriver(work).drive(run(session.state, work.plan, prompt))))
+            work = self._work(session, recorder, signal)
+            return _result((yield from ThreadDriver(work).drive(run(session.state, work.plan, prompt))))
 
 
 class AsyncStream:
-    """The events of a run, as it goes. Dropping it ends the run; `result` is there once it is exhausted."""
+    """The events of a run, as it goes. `result` is there once it is exhausted.
+
+    Leaving the loop early does not end the run: it stands still and keeps its claim until the stream is closed. Use
+
+        async with agent.stream(...) as stream:
+            async for event in stream:
+                ...
+
+    which closes it in any case. A stream that is dropped is closed by its event loop, at some later time.
+    """
 
     def __init__(self, make: Callable[[Callable[[Ended], None]], AsyncGenerator[Event, None]]) -> None:
         self._result: Result | None = None
@@ -244,6 +262,12 @@ class AsyncStream:
 
     def __aiter__(self) -> AsyncIterator[Event]:
         return self._events
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
     @property
     def result(self) -> Result:
@@ -323,7 +347,7 @@ class AsyncAgent(_Parts):
             await stream.close()
         return stream.result
 
-    async def _events(
+    def _events(
         self,
         prompt: User | None,
         session: AsyncSession | Session | None,
@@ -332,16 +356,8 @@ class AsyncAgent(_Parts):
     ) -> AsyncGenerator[Event, None]:
         chosen = self.session if session is None else session
         plain = chosen.plain if isinstance(chosen, AsyncSession) else chosen
+        if not isinstance(plain, Session):
+            raise ConfigurationError(f"{plain!r} is no session; make one with suture.AsyncSession(store, id).")
         recorder = self._recorder(plain)
-        try:
-            await in_thread(_begin, plain, recorder)
-        except BaseException:
-            await in_thread(recorder.release)
-            raise
         work = self._work(plain, recorder, signal)
-        events = TaskDriver(work).drive(run(plain.state, work.plan, prompt), ended)
-        try:
-            async for event in events:
-                yield event
-        finally:
-            await events.aclose()
+        return TaskDriver(work).drive(partial(_begin, plain, recorder), run(plain.state, work.plan, prompt), ended)

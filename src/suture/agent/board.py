@@ -46,16 +46,16 @@ class Board:
             self._limits[job.id] = (ctx.deadline, TimedOut())
 
     def stop(self, job: Job) -> None:
-        """A model call ends at once; a handler is told, and given up after the grace."""
+        """A model call is cancelled, a handler is told; what has not ended after the grace is given up."""
         on = self._on.get(job.id)
         if on is None:
             return
         if on.ctx is not None:
             on.ctx.interrupted = True
-            limit = (time.monotonic() + self._grace, Stopped())
-            self._limits[job.id] = min(limit, self._limits.get(job.id, limit), key=lambda one: one[0])
         elif on.work is not None:
             on.work.cancel()
+        limit = (time.monotonic() + self._grace, Stopped())
+        self._limits[job.id] = min(limit, self._limits.get(job.id, limit), key=lambda one: one[0])
 
     def patience(self) -> float:
         """How long to wait at most, in seconds: until the next limit, or the next look at the store."""

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from suture.agent.recorder import Recorder
-from suture.errors import StoreError
 
 # A claim is renewed when a third of its lease is left unheard for.
 _SHARE = 3.0
@@ -43,7 +42,7 @@ class _Heart:
             for recorder in due:
                 try:
                     recorder.renew()
-                except StoreError:
+                except BaseException:  # noqa: BLE001  a bad store is no reason to let go of the others' claims
                     continue  # the run itself meets the same store, and says so
 
     @staticmethod
@@ -65,4 +64,5 @@ def kept_alive(recorder: Recorder) -> Iterator[None]:
     try:
         yield
     finally:
-        heart.remove(recorder)
+        if heart.pid == os.getpid():  # a fork may have copied its lock as held
+            heart.remove(recorder)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from suture.agent.recorder import Recorder
 from suture.agent.signal import Signal
-from suture.errors import ConfigurationError, IncompleteStream, ModelError
+from suture.errors import ConfigurationError, IncompleteStream, ModelError, NotJson
 from suture.loop import Plan
 from suture.loop.asks import (
     Append,
@@ -39,7 +39,7 @@ from suture.loop.events import Event, ToolProgress
 from suture.messages import Assistant, ToolCall
 from suture.models.base import Delta, Model, ReasoningDelta, TextDelta, ToolCallDelta
 from suture.session import Session, new_id, now
-from suture.tools import recheck, screen
+from suture.tools import as_logged, recheck, screen
 
 # A call that no run waits for any more is given this much time to notice.
 GRACE = 2.0
@@ -58,6 +58,9 @@ class Broken:
 
 # What comes in while a run waits; None wakes it to look at its signal.
 Item: TypeAlias = Done | Event | Broken | None
+
+# Carries a coroutine to its end on an event loop that is not this thread's.
+Carry: TypeAlias = "Callable[[Coroutine[object, None, Item]], Future[Item]]"
 
 
 @dataclass
@@ -130,29 +133,44 @@ def call_target(job: ToolJob | ReconcileJob, ctx: Context) -> object:
 # no model and no handler may hold breaks the run; carried as an item, it does not end the event loop that met it.
 
 
-def end_of_plain(job: ToolJob | ReconcileJob, ctx: Context) -> Item:
-    """Run a plain handler to its end."""
+def end_of_plain(job: ToolJob | ReconcileJob, ctx: Context, carry: Carry) -> Item:
+    """Run a plain handler to its end; what it returns to be awaited is awaited where `carry` takes it."""
     try:
-        return Done(job, Returned(call_target(job, ctx)))
-    except Exception as error:  # noqa: BLE001  a handler's failure is a result that the model reads
-        return Done(job, Raised(error))
-    except BaseException as error:  # noqa: BLE001  as above
-        return Broken(job, error)
+        value = call_target(job, ctx)
+        if not inspect.isawaitable(value):
+            return Done(job, Returned(value))
+        future = carry(_end_of_awaited(job, value))
+        wait([future])
+        return end_of(job, future)
+    except BaseException as error:  # noqa: BLE001  a job ends with one item
+        return _end_by(job, error)
 
 
 async def end_of_async(job: ToolJob | ReconcileJob, ctx: Context) -> Item:
     """Run an async handler to its end."""
     try:
         value = call_target(job, ctx)
-        return Done(job, Returned(await value if inspect.isawaitable(value) else value))
-    except Exception as error:  # noqa: BLE001  a handler's failure is a result that the model reads
-        return Done(job, Raised(error))
-    except asyncio.CancelledError:
+    except BaseException as error:  # noqa: BLE001  as above
+        return _end_by(job, error)
+    return await _end_of_awaited(job, value) if inspect.isawaitable(value) else Done(job, Returned(value))
+
+
+async def _end_of_awaited(job: ToolJob | ReconcileJob, value: Awaitable[object]) -> Item:
+    try:
+        return Done(job, Returned(await value))
+    except asyncio.CancelledError as error:
         if _is_stopped():
             raise
+        return _end_by(job, error)
+    except BaseException as error:  # noqa: BLE001  as above
+        return _end_by(job, error)
+
+
+def _end_by(job: ToolJob | ReconcileJob, error: BaseException) -> Item:
+    """A handler's failure is a result that the model reads; whatever else it raises ends the run."""
+    if isinstance(error, asyncio.CancelledError):
         return Done(job, Raised(RuntimeError("what it waited for was cancelled")))
-    except (SystemExit, KeyboardInterrupt) as error:
-        return Broken(job, error)
+    return Done(job, Raised(error)) if isinstance(error, Exception) else Broken(job, error)
 
 
 async def end_of_model(model: Model, job: ModelJob, report: Callable[[Delta], None]) -> Item:
@@ -180,7 +198,16 @@ async def end_of_model(model: Model, job: ModelJob, report: Callable[[Delta], No
         return Done(
             job, Failed(IncompleteStream(f"The answer of {model.name} ended before it was whole, so none of it was kept."))
         )
-    return Done(job, Replied(whole))
+    return _reply(model, job, whole)
+
+
+def _reply(model: Model, job: ModelJob, whole: Assistant) -> Item:
+    """The answer as a log will give it back, so that nothing is recorded that nobody can read."""
+    try:
+        return Done(job, Replied(as_logged(Assistant, whole)))
+    except NotJson as error:
+        wrong = f"The model {model.name} yielded an Assistant that cannot be written down: {error} (suture.messages)."
+        return Broken(job, ConfigurationError(wrong))
 
 
 def _is_stopped() -> bool:
@@ -191,7 +218,10 @@ def _is_stopped() -> bool:
 
 def end_of(job: Job, task: asyncio.Task[Item] | Future[Item]) -> Item:
     """The item of an async job that has ended."""
-    return Done(job, Stopped()) if task.cancelled() else task.result()
+    if task.cancelled():
+        return Done(job, Stopped())
+    error = task.exception()
+    return Broken(job, error) if error is not None else task.result()
 
 
 def answer_plain(question: Ask[object], work: Work) -> object:

@@ -7,8 +7,10 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from concurrent.futures import Future
 from contextlib import suppress
+from typing import TypeAlias
 
 from suture.agent.board import Board
 from suture.agent.heartbeat import kept_alive
@@ -24,7 +26,7 @@ from suture.agent.jobs import (
     end_of_plain,
     is_async,
 )
-from suture.errors import Fenced, StoreError
+from suture.errors import Fenced
 from suture.loop import Closing, Ended, Flow
 from suture.loop.asks import (
     Append,
@@ -33,6 +35,7 @@ from suture.loop.asks import (
     Ask,
     Done,
     Emit,
+    Happened,
     Job,
     Look,
     ModelJob,
@@ -48,6 +51,16 @@ from suture.session.worker import in_thread
 # Questions whose answer may take time: the store is asked, or the host's own code.
 _BLOCKING = (Append, AppendNext, AppendUnclaimed, Screen, Recheck)
 
+# A step of a run: what watchers are told, or what is to be awaited, whose result goes back in.
+_Step: TypeAlias = Event | Coroutine[object, None, object]
+
+
+def _next(steps: Generator[_Step, object, None], result: object) -> _Step | None:
+    try:
+        return steps.send(result)
+    except StopIteration:
+        return None
+
 
 class TaskDriver:
     """Answers one run's questions."""
@@ -57,23 +70,35 @@ class TaskDriver:
         self.recorder = work.recorder
         self.board = Board(work.signal, work.grace)
         self._inbox: asyncio.Queue[Item] = asyncio.Queue()
+        self._loop: asyncio.AbstractEventLoop
+
+    # A run is one async generator and no more: an event loop that ends closes all that it knows at the same time, and
+    # of two that are nested it would close the inner one while the outer one still runs it.
+
+    async def drive(
+        self, begin: Callable[[], None], flow: Flow[Ended], ended: Callable[[Ended], None]
+    ) -> AsyncGenerator[Event, None]:
+        """Claim the session with `begin` and carry the run to its end; yields what watchers are told, and hands the
+        result to `ended`.
+        """
         self._loop = asyncio.get_running_loop()
+        try:
+            await in_thread(begin)
+            with self.work.woken_by_signal(self._put), kept_alive(self.recorder):
+                try:
+                    steps = self._drive(flow, ended)
+                    result: object = None
+                    while (step := _next(steps, result)) is not None:
+                        result = await step if isinstance(step, Coroutine) else (yield step)
+                except BaseException as error:
+                    await self._close(flow, error)
+                    raise
+        except BaseException as error:
+            await in_thread(self.recorder.release_after, error)
+            raise
+        await in_thread(self.recorder.release)
 
-    async def drive(self, flow: Flow[Ended], ended: Callable[[Ended], None]) -> AsyncGenerator[Event, None]:
-        """Carry the run to its end; yields what watchers are told, and hands the result to `ended`."""
-        with self.work.woken_by_signal(self._put), kept_alive(self.recorder):
-            steps = self._drive(flow, ended)
-            try:
-                async for event in steps:
-                    yield event
-            except BaseException as error:
-                await self._close(flow, error)
-                raise
-            finally:
-                await steps.aclose()
-                await in_thread(self.recorder.release)
-
-    async def _drive(self, flow: Flow[Ended], ended: Callable[[Ended], None]) -> AsyncGenerator[Event, None]:
+    def _drive(self, flow: Flow[Ended], ended: Callable[[Ended], None]) -> Generator[_Step, object, None]:
         answer: object = None
         while True:
             try:
@@ -87,23 +112,25 @@ class TaskDriver:
                 case Emit(event):
                     yield event
                     answer = None
-                case Look() | Next():
+                case Look():
+                    answer = yield from self._happened(0)
+                case Next():
                     answer = ()
                     while not answer:
-                        await self._wait(0 if isinstance(question, Look) else self.board.patience())
-                        for event in self.board.told():
-                            yield event
-                        answer = self.board.happened()
-                        if isinstance(question, Look):
-                            break
+                        answer = yield from self._happened(self.board.patience())
                 case _:
-                    answer = await self._answer(question)
+                    answer = yield self._answer(question)
             self.work.probe("after", question)
+
+    def _happened(self, patience: float) -> Generator[_Step, object, tuple[Happened, ...]]:
+        yield self._wait(patience)
+        yield from self.board.told()
+        return self.board.happened()
 
     async def _answer(self, question: Ask[object]) -> object:
         match question:
             case Start(job):
-                await self._require_claim()
+                await self.recorder.require_claim_async()
                 self._start(job)
             case Stop(job):
                 self.board.stop(job)
@@ -112,11 +139,6 @@ class TaskDriver:
             case _:
                 return answer_plain(question, self.work)
         return None
-
-    async def _require_claim(self) -> None:
-        """Return with nothing between this and a look at the claim: the event loop may have been held up meanwhile."""
-        while not self.recorder.is_sure:
-            await in_thread(self.recorder.require_claim)
 
     def _put(self, item: Item) -> None:
         """Hand something in from any thread; nobody waits any more once the event loop is closed."""
@@ -133,8 +155,12 @@ class TaskDriver:
             return
         self.board.started(job, ctx, None)
         in_context = contextvars.copy_context()
-        run = lambda: self._put(in_context.run(end_of_plain, job, ctx))  # noqa: E731
+        run = lambda: self._put(in_context.run(end_of_plain, job, ctx, self._carry))  # noqa: E731
         threading.Thread(target=run, name=f"suture-{job.call.name}", daemon=True).start()
+
+    def _carry(self, coroutine: Coroutine[object, None, Item]) -> Future[Item]:
+        """Take what a plain handler wants awaited to the event loop of the run."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def _submit(self, job: Job, ctx: Context | None, coroutine: Coroutine[object, None, Item]) -> None:
         task = self._loop.create_task(coroutine)
@@ -145,7 +171,7 @@ class TaskDriver:
 
     async def _wait(self, patience: float) -> None:
         """Take in what came by now, waiting for the first item, and what others wrote."""
-        await self._require_claim()
+        await self.recorder.require_claim_async()
         self.board.look_at_signal()
         self.board.take(await self._items(patience if self.board.is_quiet else 0))
         self.board.look_at_signal()
@@ -178,7 +204,7 @@ class TaskDriver:
                 question = flow.send(answer)
         except (StopIteration, Closing):
             return
-        except StoreError as failed:
+        except Exception as failed:  # noqa: BLE001  a store may raise anything, and the first error is what is wrong
             error.add_note(f"What handlers had finished could not be recorded: {failed}")
 
     async def _last_of_handlers(self) -> list[Done]:

@@ -1,5 +1,5 @@
 """The driver for plain code: the run in the caller's thread, plain handlers in threads of their own, models and
-async handlers on one background event loop of the process.
+async handlers on two background event loops of the process, so that a handler that blocks stops no model.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Coroutine, Generator
 from concurrent.futures import Future
+from typing import Literal, TypeAlias
 
 from suture.agent.board import Board
 from suture.agent.heartbeat import kept_alive
@@ -27,7 +28,7 @@ from suture.agent.jobs import (
     end_of_plain,
     is_async,
 )
-from suture.errors import Fenced, StoreError
+from suture.errors import ConfigurationError, Fenced
 from suture.loop import Closing, Ended, Flow
 from suture.loop.asks import Ask, Done, Emit, Happened, Job, Look, ModelJob, Next, Start, Stop
 from suture.loop.events import Event
@@ -50,8 +51,6 @@ class ThreadDriver:
             except BaseException as error:
                 self._close(flow, error)
                 raise
-            finally:
-                self.recorder.release()
 
     def _drive(self, flow: Flow[Ended]) -> Generator[Event, None, Ended]:
         answer: object = None
@@ -88,19 +87,19 @@ class ThreadDriver:
     def _start(self, job: Job) -> None:
         self.recorder.require_claim()
         if isinstance(job, ModelJob):
-            self._submit(job, None, end_of_model(self.work.model, job, self._inbox.put))
+            self._submit("models", job, None, end_of_model(self.work.model, job, self._inbox.put))
             return
         ctx = self.work.context_of(job, self._inbox.put)
         if is_async(job):
-            self._submit(job, ctx, end_of_async(job, ctx))
+            self._submit("handlers", job, ctx, end_of_async(job, ctx))
             return
         self.board.started(job, ctx, None)
         in_context = contextvars.copy_context()
-        run = lambda: self._inbox.put(in_context.run(end_of_plain, job, ctx))  # noqa: E731
+        run = lambda: self._inbox.put(in_context.run(end_of_plain, job, ctx, _carry))  # noqa: E731
         threading.Thread(target=run, name=f"suture-{job.call.name}", daemon=True).start()
 
-    def _submit(self, job: Job, ctx: Context | None, coroutine: Coroutine[object, None, Item]) -> None:
-        future = _background().submit(coroutine)
+    def _submit(self, where: _Where, job: Job, ctx: Context | None, coroutine: Coroutine[object, None, Item]) -> None:
+        future = _background(where).submit(coroutine)
         self.board.started(job, ctx, future)
         future.add_done_callback(lambda done: self._inbox.put(end_of(job, done)))
 
@@ -141,7 +140,7 @@ class ThreadDriver:
                 question = flow.send(answer)
         except (StopIteration, Closing):
             return
-        except StoreError as failed:
+        except Exception as failed:  # noqa: BLE001  a store may raise anything, and the first error is what is wrong
             error.add_note(f"What handlers had finished could not be recorded: {failed}")
 
     def _last_of_handlers(self) -> list[Done]:
@@ -161,26 +160,49 @@ class ThreadDriver:
         return landed
 
 
-class _Background:
-    """One event loop in one daemon thread, for models and async handlers of plain code."""
+_Where: TypeAlias = Literal["models", "handlers"]
 
-    def __init__(self) -> None:
+
+class _Background:
+    """One event loop in one daemon thread."""
+
+    def __init__(self, where: _Where) -> None:
         self.pid = os.getpid()
         self.loop = asyncio.new_event_loop()
-        threading.Thread(target=self.loop.run_forever, name="suture-loop", daemon=True).start()
+        self.thread = threading.Thread(target=self.loop.run_forever, name=f"suture-{where}", daemon=True)
+        self.thread.start()
 
     def submit(self, coroutine: Coroutine[object, None, Item]) -> Future[Item]:
         return asyncio.run_coroutine_threadsafe(coroutine, self.loop)
 
 
 _lock = threading.Lock()
-_current: _Background | None = None
+_running: dict[_Where, _Background] = {}
 
 
-def _background() -> _Background:
-    """The process's background loop; a new one after a fork."""
-    global _current
+def _background(where: _Where) -> _Background:
+    """The process's background loop of that name; a new one after a fork."""
     with _lock:
-        if _current is None or _current.pid != os.getpid():
-            _current = _Background()
-        return _current
+        found = _running.get(where)
+        if found is None or found.pid != os.getpid():
+            found = _running[where] = _Background(where)
+        return found
+
+
+def _carry(coroutine: Coroutine[object, None, Item]) -> Future[Item]:
+    """Take what a plain handler wants awaited to where async handlers run."""
+    return _background("handlers").submit(coroutine)
+
+
+def refuse_in_background() -> None:
+    """Return when the caller may wait for a run.
+
+    Raises:
+        ConfigurationError: it is on a background loop, which the run itself needs.
+    """
+    here = threading.current_thread()
+    if any(one.thread is here and one.pid == os.getpid() for one in list(_running.values())):
+        raise ConfigurationError(
+            "An async tool or model may not call Agent, which blocks the event loop that it waits for. "
+            "An async tool must await AsyncAgent..., or be a plain function."
+        )

@@ -193,7 +193,7 @@ class Start(Ask[None]):
 
 @dataclass(frozen=True, slots=True)
 class Stop(Ask[None]):
-    """Stop the job: a model call at once, a handler after some grace. Its `Done` still comes."""
+    """Stop the job: a model call is cancelled, a handler told; after some grace it is given up. Its `Done` still comes."""
 
     job: Job
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from inspect import iscoroutinefunction
 from typing import NamedTuple, assert_never
 
-from suture.entries import ApprovalRequest, Interrupt, ToolStarted, call_digest, mark
+from suture.canonical import canonical
+from suture.entries import ApprovalRequest, Interrupt, ToolStarted, call_digest, is_repeatable, mark
+from suture.errors import NotJson
 from suture.loop.asks import (
     Done,
     Emit,
@@ -35,7 +38,7 @@ from suture.loop.journal import Answered, Journal
 from suture.loop.plan import Flow, Plan, idempotency_key
 from suture.messages import ToolCall, ToolResult
 from suture.repair import stand_in
-from suture.replay import Call
+from suture.replay import Call, State, own
 from suture.tools import Gated, Ready, Refused, Tool, failure_of, raised, result_of
 
 
@@ -43,6 +46,11 @@ class _Executable(NamedTuple):
     call: Call
     prepared: ToolCall
     tool: Tool
+
+
+def is_refused(state: State, call: Call) -> bool:
+    """Whether the next run has to answer the call with "was not run", since its authority is in doubt."""
+    return call.refused is not None and call.status != "started" and not call.answered and state.is_tail(call.turn)
 
 
 class Calls:
@@ -96,7 +104,7 @@ class Calls:
     def _prepare(self) -> Flow[list[_Executable]]:
         """Screen the open calls in order: answer those that are refused, park those that a person must approve."""
         ready: list[_Executable] = []
-        for call in [call for call in self.state.unanswered.values() if call.refused and self.state.is_tail(call.turn)]:
+        for call in [call for call in self.state.unanswered.values() if is_refused(self.state, call)]:
             yield from self.journal.answer([(call, stand_in(call.call, "not_run", call.refused))])
         for call in self.state.open_calls():
             match call.status:
@@ -143,7 +151,7 @@ class Calls:
         yield from self.journal.answer([(call, failure_of(call.call, refused.error_type, refused.reason))])
 
     def _park(self, call: Call, prepared: ToolCall, tool: Tool) -> Flow[None]:
-        changed = prepared.arguments != call.call.arguments
+        changed = canonical(prepared.arguments) != canonical(call.call.arguments)
         body = ApprovalRequest(
             key=call.key,
             call=prepared,
@@ -173,7 +181,9 @@ class Calls:
         stopping = False
         while waiting or self._running:
             while waiting and len(self._running) < self.plan.max_concurrency and self.state.interrupt is None:
-                yield from self._start(waiting.popleft())
+                item = waiting.popleft()
+                if self._may_start(item.call):
+                    yield from self._start(item)
             if not self._running:
                 return
             if self.state.interrupt is not None and not stopping:
@@ -183,6 +193,10 @@ class Calls:
             yield from self.take((yield from ask(Next())))
             while self.landed:
                 yield from self.tool_done(self.landed.popleft())
+
+    def _may_start(self, call: Call) -> bool:
+        """Whether the call still is what it was when it was prepared: others may have answered or refused it since."""
+        return (self.state.is_open(call) and call.authorised) or (call.outcome_unknown and not call.answered)
 
     def _start(self, item: _Executable) -> Flow[None]:
         """Start a handler. The start is written directly before it, so a log without one knows it never ran."""
@@ -195,10 +209,12 @@ class Calls:
             yield from ask(Start(reconcile))
             return
         job = ToolJob(self.next_job(), key, item.prepared, item.tool, attempt + 1, once)
-        yield from ask(Emit(ToolStarting(key, item.prepared, job.attempt)))
-        expires = None if item.tool.timeout is None else item.tool.timeout + self.plan.lease
+        yield from ask(Emit(ToolStarting(key, own(item.prepared), job.attempt)))
+        # A timeout ends an async handler; a plain one may go on for as long as its process lives.
+        ends = item.tool.timeout is not None and iscoroutinefunction(item.tool.handler)
+        expires = item.tool.timeout + self.plan.lease if ends and item.tool.timeout is not None else None
         body = ToolStarted(key, item.tool.effect, job.attempt, once, self.plan.owner, expires)
-        opens = (mark("started", key),) if item.tool.effect == "external" else ()
+        opens = () if is_repeatable(item.tool.effect) else (mark("started", key),)
         yield from self.journal.append([(body, opens, ())])
         self._running[job.id] = job
         yield from ask(Start(job))
@@ -232,7 +248,7 @@ def result_of_job(job: ToolJob | ReconcileJob, done: Done) -> ToolResult | None:
                 return None
             try:
                 return result_of(job.call, value)
-            except ValueError as error:
+            except NotJson as error:
                 return raised(job.call, error)
         case Raised(error):
             return None if isinstance(job, ReconcileJob) else raised(job.call, error)

@@ -91,13 +91,6 @@ class Journal:
             if drafts:
                 yield from ask(Append(drafts))
 
-    def settled_marks(self) -> tuple[str, ...]:
-        """What is closed once settlements are taken up: their own marks, and all of a call that is answered."""
-        calls = self.state.calls
-        answered = [key for key in sorted(self.state.settled) if key in calls and calls[key].answered]
-        own = [mark("settled", key) for key in sorted(self.state.settled.difference(answered))]
-        return (*own, *(one for key in answered for one in call_marks(key)))
-
 
 def answering(answered: Answered) -> Wanted:
     """The result's body; it closes all that was open about its call."""

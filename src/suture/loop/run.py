@@ -12,6 +12,9 @@ What a run does with an open call, by what the log knows of it:
     started, read or idempotent         again, under the same idempotency key
     started, external, reconcile        ask the tool what happened; when it cannot tell, as the next row
     started, external                   never again: a new prompt goes on past it, `resume` waits for a person
+
+Decided in `replay.Call` (what a call's status is, `outcome_unknown`), `State.is_open` (whether a run may take it up)
+and `calls.Calls` (what is done then).
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ from suture.loop.asks import (
     Written,
     ask,
 )
-from suture.loop.calls import Calls
+from suture.loop.calls import Calls, is_refused
 from suture.loop.events import Finished
 from suture.loop.journal import Journal, answering
 from suture.loop.plan import Closing, Ended, Flow, Plan, Status, pending_of
@@ -69,10 +72,10 @@ def _refuse_while_waiting(state: State) -> None:
 
 def _nothing_to_do(state: State) -> bool:
     """Whether a run without a prompt would change nothing."""
-    if state.run is not None or state.settled:
+    if state.run is not None or state.idle_marks():
         return False
     working = [call for call in state.open_calls() if call.status != "parked"]
-    if working or any(call.turn.by_loop and call.refused is not None for call in state.unanswered.values()):
+    if working or any(is_refused(state, call) for call in state.unanswered.values()):
         return False
     return any(call.status == "parked" for call in state.open_calls()) or (
         not state.inbox and state.answered and not _unknown_in_tail(state)
@@ -141,13 +144,17 @@ class _Run:
             yield from self.calls.settle()
             if self.state.interrupt is not None:
                 return "interrupted"
-            if self.state.waiting_calls():
-                return "awaiting_approval"
+            if waiting := self.state.waiting_calls():
+                if all(call.status == "parked" for call in waiting):
+                    return "awaiting_approval"
+                continue
             if self.promptless and _unknown_in_tail(self.state):
                 return "unknown_outcome"
             yield from self._deliver()
-            if self.state.answered:
+            if self.state.answered and not self.state.inbox:
                 return "completed"
+            if self.state.answered:
+                continue
             if self._out_of_steps():
                 return "max_steps"
             if not (yield from self._ask_model()):
@@ -163,9 +170,10 @@ class _Run:
         error = str(self.error) if self.error is not None else None
         body = RunFinished(self.id, status, self.usage, error)
         while True:
-            closes = (mark("run", self.id), *self.journal.settled_marks())
+            # Taken before anything is asked: whoever else reads through the same handle moves the head meanwhile.
+            head, closes = self.state.head, (mark("run", self.id), *self.state.idle_marks())
             written = yield from self.journal.draft([(body, (), closes)])
-            answer = yield from ask(AppendNext(written, self.state.head))
+            answer = yield from ask(AppendNext(written, head))
             self.state.fold(answer.entries)
             if isinstance(answer, Written):
                 yield from ask(Emit(Finished(status)))
@@ -220,7 +228,7 @@ class _Run:
     def _take_answer(self, message: Assistant, seen: int) -> Flow[None]:
         self.steps += 1
         self.usage += message.usage or Usage()
-        yield from self.journal.record(message, closes=self.journal.settled_marks(), seen=seen)
+        yield from self.journal.record(message, seen=seen)
         if message.stop_reason not in _WHOLE:
             reason = f"the model's turn ended early ({message.stop_reason})"
             never = [(call, stand_in(call.call, "not_run", reason)) for call in self.state.open_calls()]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Literal, NamedTuple, TypeAlias
 
-from suture.entries import ApprovalDecision, ApprovalRequest, Settlement, ToolStarted, call_digest, call_key
+import msgspec
+
+from suture.canonical import canonical
+from suture.entries import ApprovalDecision, ApprovalRequest, Settlement, ToolStarted, call_digest, call_key, is_repeatable
 from suture.messages import Assistant, Message, Text, ToolCall, ToolResult
 from suture.pairing import Turn
 
@@ -87,7 +91,15 @@ class Call:
     @property
     def outcome_unknown(self) -> bool:
         """Whether it started, never answered, and must not be repeated without a person."""
-        return self.status == "started" and self.attempt is not None and self.attempt.body.effect == "external"
+        if self.status != "started" or self.attempt is None:
+            return False
+        return not is_repeatable(self.attempt.body.effect) or not self.authorised
+
+    @property
+    def authorised(self) -> bool:
+        """Whether it may run at all: no approval was asked for, or one was given, and nothing is in doubt."""
+        approved = self.decision is not None and self.decision.body.approved
+        return self.refused is None and (self.request is None or approved)
 
     @property
     def edited(self) -> ToolCall | None:
@@ -151,6 +163,18 @@ def _settled_text(body: Settlement) -> str:
     return f"This call {'has completed' if body.outcome == 'completed' else 'has failed'}{by}. Its own result was lost."
 
 
+def own(call: ToolCall) -> ToolCall:
+    """A copy that shares nothing which anybody could change."""
+    return msgspec.structs.replace(call, arguments=deepcopy(call.arguments))
+
+
+def is_edit_of(call: ToolCall, decision: ApprovalDecision) -> bool:
+    """Whether a decision's own call is that call with other arguments, under the digest that the decision names."""
+    edited = decision.call
+    same = edited is not None and (edited.id, edited.name) == (call.id, call.name) and edited.arguments is not None
+    return same and decision.edited == call_digest(edited) if edited is not None else False
+
+
 def doubt_about(call: Call, body: ApprovalRequest) -> str | None:
     """Why a request may not speak for its call; None when it may."""
     if call.request is not None:
@@ -159,6 +183,6 @@ def doubt_about(call: Call, body: ApprovalRequest) -> str | None:
         return "the approval request does not match its own digest"
     if (body.call.id, body.call.name) != (call.call.id, call.call.name):
         return "the approval request names another call"
-    if body.provenance is None and body.call.arguments != call.call.arguments:
+    if body.provenance is None and canonical(body.call.arguments) != canonical(call.call.arguments):
         return "the approval request holds other arguments than the call"
     return None

@@ -24,15 +24,26 @@ from suture.entries import (
     Steer,
     ToolStarted,
     call_key,
-    mark,
     plain,
     read,
 )
 from suture.errors import Corrupt
 from suture.messages import Assistant, Message, ToolResult, Usage, User
 from suture.pairing import Answers, Landing, Pairing, Repeats, Stray
-from suture.repair import IdBook
-from suture.replay.calls import Attempt, Block, Call, Decision, Request, Single, TurnBlock, doubt_about, settled_result
+from suture.repair import IdBook, stand_in
+from suture.replay.calls import (
+    Attempt,
+    Block,
+    Call,
+    Decision,
+    Request,
+    Single,
+    TurnBlock,
+    doubt_about,
+    is_edit_of,
+    own,
+    settled_result,
+)
 from suture.replay.view import RequestView, stand_in_for
 
 Inbox: TypeAlias = dict[str, tuple[int, User]]
@@ -50,8 +61,8 @@ class State:
     """What a log says, up to `head`. Only `fold` changes it.
 
     `run` is the id of the run that is on or was cut off; `interrupt` what stopped the last one, or is to stop
-    this one; `last_status` how the last run ended, None when it did not; `settled` the keys under which a settlement
-    waits to be taken up.
+    this one; `last_status` how the last run ended, None when it did not; `marks` the open marks with the seqs that
+    opened them, as the store keeps them.
     """
 
     def __init__(self) -> None:
@@ -66,7 +77,7 @@ class State:
         self.blocks: list[Block] = []
         self.calls: dict[str, Call] = {}
         self.unanswered: dict[str, Call] = {}
-        self.settled: set[str] = set()
+        self.marks: dict[str, int] = {}
         self._last_assistant: Block | None = None
         self._pairing = Pairing()
         self._book = IdBook()
@@ -76,30 +87,41 @@ class State:
 
     def fold(self, entries: Iterable[Entry]) -> None:
         """Take in entries, in order of seq; what was taken in before is skipped."""
-        for entry in entries:
-            if entry.seq > self.head:
-                self._fold(entry)
-                self.head = entry.seq
+        try:
+            for entry in entries:
+                if entry.seq > self.head + 1:
+                    raise Corrupt(
+                        f"Entries {self.head + 1} to {entry.seq - 1} are missing. Read the log from its beginning."
+                    )
+                if entry.seq > self.head:
+                    self._fold(entry)
+                    self.head = entry.seq
+        except BaseException:  # cut off in the middle of an entry: half of one is worse than none
+            self.__init__()  # type: ignore[misc]
+            raise
 
     def _fold(self, entry: Entry) -> None:
         self._note_marks(entry)
         if entry.erased:
             self._find(entry.seq, "ERASED", f"the body of this {entry.kind} was erased")
+            self._go_by_marks(entry, "was erased")
             return
         try:
             body = read(entry)
         except Corrupt as error:
             self._unreadable(entry, str(error))
             return
-        if body is not None:
+        if body is None:
+            self._go_by_marks(entry, "is of a kind that this version does not know")
+        else:
             self._take(entry, body)
 
     def _note_marks(self, entry: Entry) -> None:
-        """Keep the open marks of settlements as the store does, also of one that came too late or cannot be read: what
-        no run closes would ask for a runner for ever.
-        """
-        self.settled -= _settled_keys(entry.closes)
-        self.settled |= _settled_keys(entry.opens)
+        """Keep the open marks as the store does, also those of an entry that cannot be read."""
+        for name in entry.closes:
+            self.marks.pop(name, None)
+        for name in entry.opens:
+            self.marks[name] = entry.seq
 
     def _take(self, entry: Entry, body: Body) -> None:
         match body:
@@ -139,21 +161,49 @@ class State:
         self.findings.append(LogFinding(seq, code, sentence))
 
     def _unreadable(self, entry: Entry, why: str) -> None:
-        """An entry that does not fit its kind is left aside. One of authority refuses the call that it concerns; a
-        start still is one, of which nothing says that it may be repeated.
-        """
+        """An entry that does not fit its kind is left aside; what its key and its marks say counts."""
         self._find(entry.seq, "UNREADABLE", why)
         value = plain(entry.body)
         key = value.get("key") if isinstance(value, dict) else None
         call = self.calls.get(key) if isinstance(key, str) else None
-        if call is None:
-            return
-        if entry.kind.startswith("approval_"):
-            call.refused = f"entry {entry.seq} of kind {entry.kind} cannot be read"
-            self._touch(call.turn)
-        elif entry.kind == "tool_started":
-            attempt = call.attempt.body.attempt + 1 if call.attempt is not None else 1
-            self._started(entry, ToolStarted(call.key, "external", attempt, idempotency_key=""))
+        if call is not None and entry.kind == "tool_started":
+            self._started_unreadably(entry, call)
+        elif call is not None and entry.kind.startswith("approval_"):
+            self._refuse(call, f"entry {entry.seq} of kind {entry.kind} cannot be read")
+        self._go_by_marks(entry, "cannot be read")
+
+    def _go_by_marks(self, entry: Entry, why: str) -> None:
+        """What the marks of an entry say that has no body: a start is one, an answer was one, a doubtful control runs
+        nothing, a delivery was one.
+        """
+        for kind, name in _named(entry.opens):
+            call = self.calls.get(name)
+            if kind == "run":
+                self.run, self.interrupt, self.last_status = name, None, None
+            elif call is not None and kind == "started":
+                self._started_unreadably(entry, call)
+            elif call is not None and kind in ("approval", "decided"):
+                self._refuse(call, f"entry {entry.seq} of kind {entry.kind} {why}")
+        for kind, name in _named(entry.closes):
+            call = self.calls.get(name)
+            if kind == "run" and self.run == name and not any(one == "run" for one, _ in _named(entry.opens)):
+                self.run, self.last_status = None, "unknown"
+            elif kind == "inbox":
+                self.inbox.pop(name, None)
+            elif call is not None and kind == "started" and entry.kind in ("message", "settlement") and not call.answered:
+                result = stand_in(call.call, "lost", f"entry {entry.seq} {why}")
+                self._pairing.answer(call.turn.paired, call.slot, entry.seq, result)
+                self.unanswered.pop(call.key, None)
+                self._touch(call.turn)
+
+    def _started_unreadably(self, entry: Entry, call: Call) -> None:
+        """A start of which nothing says that it may be repeated."""
+        attempt = call.attempt.body.attempt + 1 if call.attempt is not None else 1
+        self._started(entry, ToolStarted(call.key, "external", attempt, idempotency_key=""))
+
+    def _refuse(self, call: Call, why: str) -> None:
+        call.refused = call.refused or why
+        self._touch(call.turn)
 
     # Messages ---------------------------------------------------------------------------------
 
@@ -178,7 +228,7 @@ class State:
             self.usage += message.usage
         unseen = self._unseen(seen)
         if calls := message.calls:
-            paired = self._pairing.add_turn(seq, calls, adopt=seen is None)
+            paired = self._pairing.add_turn(seq, tuple(map(own, calls)), adopt=seen is None)
             names = [self._book.take(call.id, f"{seq}_{slot}") for slot, call in enumerate(calls)]
             block = TurnBlock(seq, message, paired, names, by_loop=seen is not None)
             self._append(block)
@@ -265,6 +315,10 @@ class State:
         request = call.request if call is not None else None
         if call is None or request is None or (body.request, body.digest) != (request.seq, request.body.digest):
             self._find(seq, "DECISION_INVALID", f"the decision on {body.key} names no request of this log and is not used")
+        elif body.call is not None and not is_edit_of(request.body.call, body):
+            self._find(
+                seq, "DECISION_INVALID", f"the decision on {body.key} puts another call in its place and is not used"
+            )
         elif call.decision is not None or call.answered:
             self._find(seq, "DECISION_LATE", f"{body.key} was decided before; this decision is not used")
         else:
@@ -376,12 +430,40 @@ class State:
 
     def find_calls(self, name: str) -> list[Call]:
         """The calls that a key or a wire id names."""
-        if (call := self.calls.get(name)) is not None:
-            return [call]
-        return [call for call in self.calls.values() if name in (call.call.id, call.turn.names[call.slot])]
+        named = [call for call in self.calls.values() if name in (call.key, call.call.id, call.turn.names[call.slot])]
+        return sorted(named, key=lambda call: call.key != name)
+
+    def answered_by(self, result: ToolResult, key: str | None = None) -> Call | None:
+        """The call that a result would answer now."""
+        if key is not None:
+            return self.unanswered.get(key)
+        landing = self._pairing.wanted(result)
+        return self.calls[call_key(landing[0].position, landing[1])] if landing is not None else None
+
+    def idle_marks(self) -> tuple[str, ...]:
+        """The open marks behind which nothing waits any more; the next run closes them."""
+        return tuple(
+            one for (kind, name), one in zip(_named(self.marks), self.marks, strict=True) if self._is_idle(kind, name)
+        )
+
+    def _is_idle(self, kind: str, name: str) -> bool:
+        call = self.calls.get(name)
+        match kind:
+            case "run":
+                return name != self.run
+            case "inbox":
+                return name not in self.inbox
+            case "settled":
+                return True
+            case "approval" | "decided":
+                status = "parked" if kind == "approval" else "decided"
+                return call is None or call.refused is not None or call.status != status
+            case "started":
+                return call is None or not call.outcome_unknown
+            case _:
+                return False
 
 
-def _settled_keys(marks: Iterable[str]) -> set[str]:
-    """The call keys in the marks of settlements."""
-    prefix = mark("settled", "")
-    return {one.removeprefix(prefix) for one in marks if one.startswith(prefix)}
+def _named(marks: Iterable[str]) -> list[tuple[str, str]]:
+    """Marks as pairs of kind and name."""
+    return [(kind, name) for kind, _, name in (one.partition(":") for one in marks)]

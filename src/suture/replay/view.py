@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from suture.messages import Assistant, Message, ToolResult
+from suture.messages import Assistant, Message, ToolCall, ToolResult
 from suture.repair import Why, stand_in
 from suture.replay.calls import Block, Call, TurnBlock
 
@@ -46,14 +46,13 @@ class RequestView:
 
 def _as_it_ran(block: TurnBlock) -> Assistant:
     """The assistant message with ids that are given once, and with the arguments that a reviewer let run."""
-    sent = {
-        id(call.call): msgspec.structs.replace(call.edited or call.call, id=name)
-        for call, name in zip(block.calls, block.names, strict=True)
-        if call.edited is not None or call.call.id != name
-    }
-    if not sent:
+    if all(call.edited is None and call.call.id == name for call, name in zip(block.calls, block.names, strict=True)):
         return block.message
-    parts = tuple(sent.get(id(part), part) for part in block.message.parts)
+    sent = iter(
+        msgspec.structs.replace(call.edited or call.call, id=name)
+        for call, name in zip(block.calls, block.names, strict=True)
+    )
+    parts = tuple(next(sent) if type(part) is ToolCall else part for part in block.message.parts)
     return msgspec.structs.replace(block.message, parts=parts)
 
 
@@ -64,7 +63,7 @@ def stand_in_for(call: Call) -> ToolResult:
 
 
 def _unanswered_because(call: Call) -> tuple[Why, str | None]:
-    if call.refused is not None:
+    if call.refused is not None and call.status != "started":
         return "not_run", call.refused
     match call.status:
         case "parked":

@@ -11,6 +11,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from typing import TypeVar
 
 import msgspec
 
@@ -25,6 +26,7 @@ from suture.entries import (
     Settled,
     Settlement,
     Steer,
+    call_digest,
     call_marks,
     draft,
     mark,
@@ -33,6 +35,7 @@ from suture.entries import (
 from suture.errors import (
     ConfigurationError,
     Conflict,
+    Corrupt,
     InvalidEdit,
     NoSuchApproval,
     NotJson,
@@ -54,6 +57,8 @@ from suture.session.waiting import (
 )
 from suture.stores.base import SessionInfo, Store
 from suture.stores.owner import is_dead
+
+T = TypeVar("T")
 
 # An append that depends on what was read is tried again while others write, for at most this long.
 PATIENCE = 30.0
@@ -86,20 +91,25 @@ class Session:
 
     def refresh(self) -> State:
         """Read what is new in the log. Every method does this first."""
+        return self._read(lambda state: state)
+
+    def _read(self, look: Callable[[State], T]) -> T:
+        """Read what is new, and look. The store is read before the lock is taken, so nobody waits for it behind that."""
+        entries = self.store.read(self.id, after=self.state.head)
         with self.lock:
-            self.state.fold(self.store.read(self.id, after=self.state.head))
-            return self.state
+            self.state.fold(entries)
+            return look(self.state)
 
     @property
     def messages(self) -> list[Message]:
         """The conversation as recorded: real results only, in the order of the log."""
-        return self.refresh().messages()
+        return self._read(State.messages)
 
     def __iter__(self) -> Iterator[Message]:
         return iter(self.messages)
 
     def __len__(self) -> int:
-        return len(self.refresh().recorded)
+        return self._read(lambda state: len(state.recorded))
 
     def find(self, predicate: Callable[[Message], object]) -> Message | None:
         """The first message of which the predicate holds."""
@@ -109,18 +119,17 @@ class Session:
         """The conversation with each result behind its call, and stand-ins (seq None) where there is none; calls
         that will still run or wait for people stay open at the end.
         """
-        state = self.refresh()
-        return state.replay() if self.heal else [(message, seq) for seq, message in state.recorded]
+        if self.heal:
+            return self._read(State.replay)
+        return self._read(lambda state: [(message, seq) for seq, message in state.recorded])
 
     def request(self, format: str) -> object:
         """What may be sent now in that wire format, such as {"messages": [...]}: always valid."""
-        with self.lock:
-            messages = self.refresh().request()
-        return fit(messages, format).history
+        return fit(self._read(State.request), format).history
 
     def findings(self) -> list[LogFinding]:
         """What replay had to mend or leave aside, with positions."""
-        return list(self.refresh().findings)
+        return self._read(lambda state: list(state.findings))
 
     def entries(self, after: int = 0) -> list[Entry]:
         """The log itself, behind a seq."""
@@ -140,27 +149,25 @@ class Session:
     @property
     def steps(self) -> int:
         """The number of answers since the last user message."""
-        return self.refresh().steps
+        return self._read(lambda state: state.steps)
 
     @property
     def usage(self) -> Usage:
         """The tokens of all answers of the session."""
-        return self.refresh().usage
+        return self._read(lambda state: state.usage)
 
     @property
     def final_assistant_message(self) -> Assistant | None:
         """The last answer, whatever follows it."""
-        return self.refresh().last_assistant
+        return self._read(lambda state: state.last_assistant)
 
     def orphaned_tool_call_ids(self) -> list[str]:
         """The wire ids of all calls without a recorded result, in order."""
-        return [call.call.id for call in self.refresh().unanswered.values()]
+        return self._read(lambda state: [call.call.id for call in state.unanswered.values()])
 
     def pending_tool_calls(self) -> tuple[Assistant | None, list[ToolCall]]:
         """The last answer, and those of its calls that have no recorded result."""
-        state = self.refresh()
-        last = state.last_assistant
-        return last, [call.call for call in state.unanswered.values() if call.turn.message is last]
+        return self._read(_pending)
 
     # Writing ----------------------------------------------------------------------------------
 
@@ -172,15 +179,22 @@ class Session:
         """Record a message in one append; it is given an id unless it has one."""
         id = new_id()
         recorded = message if message.id is not None else msgspec.structs.replace(message, id=id)
-        closes: tuple[str, ...] = ()
         if isinstance(recorded, ToolResult):
-            found = [call for call in self.refresh().unanswered.values() if call.call.id == recorded.call_id]
-            closes = call_marks(found[-1].key) if found else ()
-        self._append(draft(id, now(), MessageBody(recorded), (), closes))
+            self._append_on(lambda state: self._message(state, id, MessageBody(recorded)))
+        else:
+            self._append(draft(id, now(), MessageBody(recorded)))
         return recorded
 
+    @staticmethod
+    def _message(state: State, id: str, body: MessageBody) -> Draft:
+        """A draft that closes what was open about the call that it answers, if it answers one."""
+        message = body.message
+        call = state.answered_by(message, body.key) if isinstance(message, ToolResult) else None
+        return draft(id, now(), body, (), call_marks(call.key) if call is not None else ())
+
     def append(self, kind: str, body: object) -> Entry:
-        """Append an entry of the host's own kind; `body` is JSON, or bytes of JSON that are kept as they are.
+        """Append an entry of the host's own kind; `body` is JSON, or bytes of JSON that are kept as they are. A body of
+        the kind `message` is one as `Entry.data` of such an entry shows it.
 
         Raises:
             InvalidEdit: the kind is one that suture writes itself, or a `message` that cannot be read.
@@ -192,10 +206,14 @@ class Session:
         if isinstance(body, bytes):
             canonical(_json(body))
         entry = Draft(new_id(), kind, now(), raw)
-        if kind == "message":
-            read(Entry(0, entry.id, kind, entry.at, raw))
-        seq = self._append(entry)
-        return Entry(seq, entry.id, kind, entry.at, raw)
+        if kind != "message":
+            return _entry(self._append(entry), entry)
+        known = _as_message(entry)
+        written = self._append_on(
+            lambda state: msgspec.structs.replace(entry, closes=self._message(state, entry.id, known).closes)
+        )
+        assert written is not None
+        return written
 
     def _append(self, *drafts: Draft, expect: int | None = None) -> int:
         return self.store.append(self.id, drafts, expect=expect)
@@ -217,7 +235,7 @@ class Session:
 
     def pending_inbox(self) -> list[User]:
         """The messages that wait for delivery, in order of arrival."""
-        return [message for _, message in sorted(self.refresh().inbox.values(), key=lambda item: item[0])]
+        return self._read(lambda state: [message for _, message in sorted(state.inbox.values(), key=lambda item: item[0])])
 
     def pending_steers(self) -> list[User]:
         """The steers among `pending_inbox()`."""
@@ -233,7 +251,7 @@ class Session:
 
     def open_approvals(self) -> list[Approval]:
         """The calls that wait for a decision, or for a run to take their decision up, in order of request."""
-        return [approval_of(call) for call in self.refresh().waiting_calls()]
+        return self._read(lambda state: [approval_of(call) for call in state.waiting_calls()])
 
     def approve(
         self,
@@ -253,6 +271,7 @@ class Session:
             NoSuchApproval: no such call waits, or its digest differs.
             AmbiguousCall: the id fits several calls.
             AlreadyDecided: it was decided the other way.
+            InvalidEdit: the edited arguments do not fit.
         """
         return self._decide(call, approved=True, note=note, by=by, arguments=arguments, digest=digest)
 
@@ -270,22 +289,23 @@ class Session:
         arguments: Mapping[str, object] | None,
         digest: str | None,
     ) -> Entry | None:
+        key: str | None = None
+
         def decide(state: State) -> Draft | None:
-            call = gated_call(state, name)
+            nonlocal key
+            call = gated_call(state, key or name)
+            key = call.key  # looked up once: on a retry the name could fit another call than the one that was meant
             assert call.request is not None
             request = call.request.body
-            if digest is not None and digest != request.digest:
-                raise NoSuchApproval(
-                    f"The call {call.key} that waits has the digest {request.digest}, not {digest}: it is not the call "
-                    "that was shown. Look at `open_approvals()` again before deciding."
-                )
+            _require_digest(call, digest)
             edited = edited_call(request, arguments)
             if call.decision is not None:
                 check_repeat(call, approved=approved, edited=edited)
                 return None
             if call.answered:
                 raise NoSuchApproval(f"The call {call.key} is answered already; nothing waits for a decision.")
-            body = ApprovalDecision(call.request.seq, call.key, request.digest, approved, note, by, edited)
+            seal = None if edited is None else call_digest(edited)
+            body = ApprovalDecision(call.request.seq, call.key, request.digest, approved, note, by, edited, seal)
             return draft(new_id(), now(), body, (mark("decided", call.key),), (mark("approval", call.key),))
 
         return self._append_on(decide)
@@ -294,9 +314,7 @@ class Session:
         """Append what `decide` makes of the state, deciding again whenever others wrote in between."""
         deadline = time.monotonic() + PATIENCE
         while True:
-            with self.lock:
-                state = self.refresh()
-                head, made = state.head, decide(state)
+            head, made = self._read(lambda state: (state.head, decide(state)))
             if made is None:
                 return None
             try:
@@ -309,17 +327,19 @@ class Session:
 
     def unknown_outcomes(self) -> list[StartedCall]:
         """The calls that started, never answered, and are not safe to repeat; without those that a live run holds."""
-        with self.lock:
-            calls = self.refresh().unknown_outcomes()
-        live = self._live_epoch() if calls else None
-        return [started_call_of(call) for call in calls if call.attempt is not None and call.attempt.epoch != live]
+        live = self._live_epoch()
+        return self._read(
+            lambda state: [started_call_of(call) for call in state.unknown_outcomes() if _epoch(call) != live]
+        )
 
     def running_calls(self) -> list[StartedCall]:
         """The calls that a live run has started and whose result is not there yet."""
-        with self.lock:
-            calls = [call for call in self.refresh().unanswered.values() if call.status == "started"]
-        live = self._live_epoch() if calls else None
-        return [started_call_of(call) for call in calls if call.attempt is not None and call.attempt.epoch == live]
+        live = self._live_epoch()
+        if live is None:
+            return []
+        return self._read(
+            lambda state: [started_call_of(call) for call in state.unanswered.values() if _epoch(call) == live]
+        )
 
     def _live_epoch(self) -> int | None:
         """The epoch of the run that is on; None when none is."""
@@ -338,8 +358,8 @@ class Session:
         `released` says that it did not happen: it runs anew, under the same idempotency key.
 
         Raises:
-            InvalidEdit: the call waits for no settlement; or it is released while the earlier attempt may still be
-                running and `force` is not set.
+            InvalidEdit: the call waits for no settlement; or, unless `force` is set, a live run holds it, or it is released
+                while the earlier attempt may still be running.
             AmbiguousCall: the id fits several calls.
         """
         if outcome not in ("completed", "failed", "released"):
@@ -353,8 +373,8 @@ class Session:
                     f"The call {found.key} ({found.call.name}) is {found.status}, and waits for no settlement. "
                     "`unknown_outcomes()` lists those that do."
                 )
-            if outcome == "released" and not force:
-                self._require_gone(found)
+            if not force:
+                self._require_gone(found, released=outcome == "released")
             body = Settlement(found.key, outcome, body_content, by)
             return draft(new_id(), now(), body, (mark("settled", found.key),), (mark("started", found.key),))
 
@@ -362,19 +382,64 @@ class Session:
         assert entry is not None
         return entry
 
-    def _require_gone(self, call: Call) -> None:
-        """Refuse while the attempt can still be running: its owner lives, or its time is not over."""
-        assert call.attempt is not None
-        started = call.attempt.body
-        if is_dead(started.owner):
-            return
+    def _require_gone(self, call: Call, *, released: bool) -> None:
+        """Refuse while a live run holds the call; to release it, also while the attempt can still be running: its owner
+        lives, and nothing has ended the handler.
+        """
+        if _epoch(call) == self._live_epoch():
+            raise InvalidEdit(
+                f"The call {call.key} ({call.call.name}) is running now. Wait for it, or stop the run with `interrupt`; "
+                "pass force=True if you know better."
+            )
+        if released and (age := _may_run_for(call)) is not None:
+            raise InvalidEdit(
+                f"The attempt at {call.key} ({call.call.name}) may still be running, {age} after its start. Wait until its "
+                "process has ended, settle it as completed or failed, or pass force=True if you know that it did not run."
+            )
+
+
+# Rules ----------------------------------------------------------------------------------------
+
+
+def _epoch(call: Call) -> int | None:
+    """The epoch of the run that started the call and has no result of it yet; None when none did."""
+    return call.attempt.epoch if call.attempt is not None and call.status == "started" else None
+
+
+def _may_run_for(call: Call) -> str | None:
+    """How long an attempt that can still be running has been; None when it cannot."""
+    assert call.attempt is not None
+    started = call.attempt.body
+    if is_dead(started.owner):
+        return None
+    try:
         age = (datetime.now(UTC) - datetime.fromisoformat(call.attempt.at)).total_seconds()
-        if started.expires is not None and age > started.expires:
-            return
-        raise InvalidEdit(
-            f"The attempt at {call.key} ({call.call.name}) may still be running, {age:.0f} s after its start. Wait until "
-            "its process has ended, settle it as completed or failed, or pass force=True if you know that it did not run."
+    except (ValueError, TypeError):
+        return "an unknown time"
+    return None if started.expires is not None and age > started.expires else f"{age:.0f} s"
+
+
+def _require_digest(call: Call, digest: str | None) -> None:
+    assert call.request is not None
+    if digest is not None and digest != call.request.body.digest:
+        raise NoSuchApproval(
+            f"The call {call.key} that waits has the digest {call.request.body.digest}, not {digest}: it is not the call "
+            "that was shown. Look at `open_approvals()` again before deciding."
         )
+
+
+def _pending(state: State) -> tuple[Assistant | None, list[ToolCall]]:
+    last = state.last_assistant
+    return last, [call.call for call in state.unanswered.values() if call.turn.message is last]
+
+
+def _as_message(entry: Draft) -> MessageBody:
+    try:
+        body = read(Entry(0, entry.id, entry.kind, entry.at, entry.body))
+    except Corrupt as error:
+        raise InvalidEdit(f"The body is no message: {error.__cause__}. `append_message` takes one that is.") from error
+    assert isinstance(body, MessageBody)
+    return body
 
 
 def _not_found(id: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
 
 from suture.entries import Entry, Settled
 from suture.messages import Assistant, Message, Part, ToolCall, Usage, User
@@ -11,6 +12,8 @@ from suture.session.plain import Session
 from suture.session.waiting import Approval, StartedCall
 from suture.session.worker import in_thread
 from suture.stores.base import SessionInfo, Store
+
+T = TypeVar("T")
 
 
 class AsyncSession:
@@ -50,28 +53,32 @@ class AsyncSession:
     @property
     def messages(self) -> list[Message]:
         """As `Session.messages`, of what was last read."""
-        return self.plain.state.messages()
+        return self._last(State.messages)
+
+    def _last(self, look: Callable[[State], T]) -> T:
+        with self.plain.lock:
+            return look(self.plain.state)
 
     def __iter__(self) -> Iterator[Message]:
         return iter(self.messages)
 
     def __len__(self) -> int:
-        return len(self.plain.state.recorded)
+        return self._last(lambda state: len(state.recorded))
 
     @property
     def steps(self) -> int:
         """As `Session.steps`, of what was last read."""
-        return self.plain.state.steps
+        return self._last(lambda state: state.steps)
 
     @property
     def usage(self) -> Usage:
         """As `Session.usage`, of what was last read."""
-        return self.plain.state.usage
+        return self._last(lambda state: state.usage)
 
     @property
     def final_assistant_message(self) -> Assistant | None:
         """As `Session.final_assistant_message`, of what was last read."""
-        return self.plain.state.last_assistant
+        return self._last(lambda state: state.last_assistant)
 
     # Reading ----------------------------------------------------------------------------------
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 
 import msgspec
 
 from suture.arguments import parse
-from suture.entries import ApprovalRequest, Effect
+from suture.entries import ApprovalRequest, Effect, call_digest
 from suture.errors import AlreadyDecided, AmbiguousCall, InvalidEdit, NoSuchApproval, SessionError
 from suture.messages import ToolCall
-from suture.replay import Call, State
+from suture.replay import Call, State, own
 from suture.tools import schema_violations
 
 
@@ -56,18 +57,18 @@ def approval_of(call: Call) -> Approval:
     decided = call.decision.body if call.decision is not None else None
     return Approval(
         key=call.key,
-        call=body.call,
+        call=own(body.call),
         digest=body.digest,
         effect=body.effect,
         description=body.description,
-        parameters=body.parameters,
+        parameters=deepcopy(body.parameters),
         provenance=body.provenance,
         requested_at=call.request.at,
         expires=body.expires,
         decision=decided.approved if decided else None,
         note=decided.note if decided else None,
         by=decided.by if decided else None,
-        edited=decided.call if decided else None,
+        edited=own(decided.call) if decided and decided.call else None,
     )
 
 
@@ -75,7 +76,7 @@ def started_call_of(call: Call) -> StartedCall:
     """What a person is shown of a call that started."""
     assert call.attempt is not None
     started = call.attempt.body
-    return StartedCall(call.key, call.prepared, call.attempt.at, started.attempt, started.idempotency_key)
+    return StartedCall(call.key, own(call.prepared), call.attempt.at, started.attempt, started.idempotency_key)
 
 
 # Finding the call that is meant ----------------------------------------------------------------
@@ -108,18 +109,24 @@ def edited_call(request: ApprovalRequest, arguments: Mapping[str, object] | None
     checked, _, reason = parse(dict(arguments))
     if checked is None:
         raise InvalidEdit(f"The edited arguments cannot be used: {reason}")
-    if checked == request.call.arguments:
+    edited = msgspec.structs.replace(request.call, arguments=checked, raw=None, error=None)
+    if call_digest(edited) == request.digest:
         return None
     if request.parameters is not None and (wrong := schema_violations(request.parameters, checked)):
         raise InvalidEdit(f"The edited arguments do not fit {request.call.name!r}: {'; '.join(wrong[:8])}.")
-    return msgspec.structs.replace(request.call, arguments=checked, raw=None, error=None)
+    return edited
+
+
+def _seal(call: ToolCall | None) -> str | None:
+    """What an edit is compared by: 1, 1.0 and true are not the same."""
+    return None if call is None else call_digest(call)
 
 
 def check_repeat(call: Call, *, approved: bool, edited: ToolCall | None) -> None:
     """A decision on a decided call is nothing when it says the same, and refused when it does not."""
     assert call.decision is not None
     made = call.decision.body
-    if made.approved is not approved or (approved and edited != made.call):
+    if made.approved is not approved or (approved and _seal(edited) != _seal(made.call)):
         how = "denied" if not made.approved else "approved" if made.call is None else "approved with other arguments"
         by = f" by {made.by}" if made.by else ""
         raise AlreadyDecided(f"The call {call.key} ({call.call.name}) was {how}{by} before, and that decision stands.")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from suture.agent import AsyncAgent
+from suture.agent.heartbeat import kept_alive
 from suture.agent.recorder import Recorder
 from suture.errors import Fenced
 from suture.loop.asks import Append, Ask, Start, ToolJob
@@ -155,3 +156,17 @@ def test_a_run_that_lost_its_session_settles_nothing_that_had_not_started(driver
     story = Story(Scenario("unknown", ("guess",)), store, World(Ledger(tmp_path / "runs")), driver)
     assert story.step(lose) == "fenced"
     assert [entry.kind for entry in story.session().entries()] == ["run_started", "message", "message"]
+
+
+def test_a_short_lease_is_kept_beside_a_long_one() -> None:
+    """One process runs both, silently: the heartbeat does not sleep through the short one."""
+    store = MemoryStore()
+    long, short = Recorder(store, "long", 120.0), Recorder(store, "short", SHORT)
+    long.claim(0)
+    with kept_alive(long):
+        short.claim(0)
+        with kept_alive(short):
+            before = short.deadline
+            wait_until(lambda: short.deadline > before)
+    short.release()
+    long.release()

@@ -69,7 +69,7 @@ def stop_at(path: str, statement: str) -> None:
             hear()
         return True
 
-    with store._database.connection() as db:
+    with store._database._loan() as db:
         db.set_exec_trace(trace)
     store.append("s", [Draft("c", "note", "", b"c", (), ("inbox:1",)), Draft("d", "note", "", b"d", ("run:1",))])
     say("appended")

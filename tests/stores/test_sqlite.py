@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import shutil
@@ -151,7 +152,7 @@ def test_a_closed_store_says_so(path: Path) -> None:
 
 def test_the_file_is_durable(store: SqliteStore, path: Path) -> None:
     """Every connection writes ahead and syncs fully, and the header says whose file it is."""
-    with store._database.connection() as one, store._database.connection() as two:
+    with store._database._loan() as one, store._database._loan() as two:
         for db in (one, two):
             values = [db.execute(f"PRAGMA {name}").get for name in ("journal_mode", "synchronous", "secure_delete")]
             assert values == ["wal", 2, 1]
@@ -162,7 +163,7 @@ def test_the_file_is_durable(store: SqliteStore, path: Path) -> None:
 
 def test_the_tables_are_strict(store: SqliteStore) -> None:
     """No value of another type gets in, and entries lie in the order of their keys."""
-    with store._database.connection() as db:
+    with store._database._loan() as db:
         tables = {name: (wr, strict) for _, name, kind, _, wr, strict in db.execute("PRAGMA table_list") if kind == "table"}
     assert {name: tables[name] for name in ("deleted", "sessions", "entries", "marks")} == {
         "deleted": (0, 1),
@@ -182,7 +183,7 @@ def test_closing_leaves_one_file(path: Path) -> None:
 def test_open_marks_are_found_by_an_index(store: SqliteStore) -> None:
     """A listing by status reads the marks of that kind, not every session."""
     query = "SELECT session FROM marks WHERE mark >= 'approval' AND mark < 'approval;'"
-    with store._database.connection() as db:
+    with store._database._loan() as db:
         plan = " ".join(str(row[3]) for row in db.execute(f"EXPLAIN QUERY PLAN {query}"))
     assert "SEARCH marks USING COVERING INDEX marks_by_mark" in plan
 
@@ -324,6 +325,71 @@ def test_a_file_that_may_only_be_read(child: Callable[..., Any], directory: int)
     finally:
         place.chmod(0o700)
         shutil.rmtree(place)
+
+
+# A file that goes away ------------------------------------------------------------------------
+
+
+def _remove(path: Path) -> None:
+    for file in list(path.parent.iterdir()):
+        file.unlink()
+
+
+def _replace(path: Path) -> None:
+    _remove(path)
+    with closing(SqliteStore(path)) as newer:
+        newer.append("newer", drafts("1"))
+
+
+def _move_over(path: Path) -> None:
+    other = path.with_name("other.db")
+    SqliteStore(other).close()
+    other.replace(path)
+
+
+@pytest.mark.parametrize("lend", [0, 1], ids=["open connection", "new connection"])
+@pytest.mark.parametrize("change", [_remove, _replace, _move_over])
+def test_a_file_that_is_gone_is_named(path: Path, store: SqliteStore, change: Callable[[Path], None], lend: int) -> None:
+    """Once the path names no file or another one, nothing is acknowledged, and the other file is left alone."""
+    store.append("s", drafts("1"))
+    with contextlib.ExitStack() as lent:
+        for _ in range(lend):
+            lent.enter_context(store._database._loan())
+        change(path)
+        for use in (
+            lambda: store.append("s", drafts("2")),
+            lambda: store.claim("s", "me", 30),
+            lambda: store.read("s"),
+            lambda: store.news(None, 0, 30),
+        ):
+            with pytest.raises(StoreError, match=r"removed or replaced .* nothing was written"):
+                use()
+    if change is _replace:
+        with closing(SqliteStore(path)) as newer:
+            assert newer.info("s") is None
+
+
+def test_a_file_that_goes_away_inside_a_transaction(path: Path, store: SqliteStore) -> None:
+    """It is looked for as late as can be, directly before the commit."""
+
+    def work(db: apsw.Connection) -> None:
+        db.execute("UPDATE deleted SET epoch = 7")
+        path.rename(path.with_name("away.db"))
+
+    with pytest.raises(StoreError, match="removed or replaced"):
+        store._database.write(work)
+    path.with_name("away.db").rename(path)
+    assert store.claim("s", "me", 30).epoch == 1
+
+
+def test_a_file_that_came_back_goes_on(path: Path, store: SqliteStore) -> None:
+    """Moved away and back it is the same file."""
+    store.append("s", drafts("1"))
+    path.rename(path.with_name("away.db"))
+    with pytest.raises(StoreError, match="removed or replaced"):
+        store.append("s", drafts("2"))
+    path.with_name("away.db").rename(path)
+    assert store.append("s", drafts("3"), expect=1) == 2
 
 
 # Processes ------------------------------------------------------------------------------------
@@ -484,12 +550,12 @@ def test_an_append_costs_the_same_in_a_long_log(store: SqliteStore) -> None:
     steps = []
     for length in (1, 5_000):
         store.append("s", [Draft(f"{length}-{index}", "note", "", b"x") for index in range(length)])
-        with store._database.connection() as db:
+        with store._database._loan() as db:
             seen: list[str] = []
             db.set_exec_trace(lambda *statement, seen=seen: seen.append(statement[1]) is None)
         store.append("s", drafts(f"after-{length}"))
         steps.append(seen)
-        with store._database.connection() as db:
+        with store._database._loan() as db:
             db.set_exec_trace(None)
     assert steps[0] == steps[1]
     assert len(steps[0]) == 5

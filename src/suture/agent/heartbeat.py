@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from suture.agent.recorder import Recorder
+from suture.stores.shield import shielded
 
 # A claim is renewed when a third of its lease is left unheard for.
 _SHARE = 3.0
@@ -21,16 +22,23 @@ class _Heart:
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
 
+    # A condition's lock is taken in Python, so that a Ctrl-C between two of its steps would keep it for ever.
+
     def add(self, recorder: Recorder) -> None:
+        shielded(lambda: self._add(recorder))
+
+    def remove(self, recorder: Recorder) -> None:
+        shielded(lambda: self._remove(recorder))
+
+    def _add(self, recorder: Recorder) -> None:
         with self._changed:
             self._beating.add(recorder)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._beat, name="suture-heartbeat", daemon=True)
                 self._thread.start()
-            elif recorder.lease < 10:
-                self._changed.notify()
+            self._changed.notify()  # it may be waiting for a longer lease than this one's
 
-    def remove(self, recorder: Recorder) -> None:
+    def _remove(self, recorder: Recorder) -> None:
         with self._changed:
             self._beating.discard(recorder)
 

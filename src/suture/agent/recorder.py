@@ -177,9 +177,9 @@ class Recorder:
         if self._is_forked:
             return
         with self._lock:
-            claim, self._claim = self._claim, None
-        if claim is not None:
-            self.store.release(claim)
+            if self._claim is not None:
+                self.store.release(self._claim)
+                self._claim = None
 
     def release_after(self, error: BaseException) -> None:
         """Give the claim back; a failure to do so is a note on the error that ended the run."""

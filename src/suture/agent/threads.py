@@ -32,6 +32,7 @@ from suture.errors import ConfigurationError, Fenced
 from suture.loop import Closing, Ended, Flow
 from suture.loop.asks import Ask, Done, Emit, Happened, Job, Look, ModelJob, Next, Start, Stop
 from suture.loop.events import Event
+from suture.stores.shield import shielded
 
 
 class ThreadDriver:
@@ -72,7 +73,7 @@ class ThreadDriver:
             case Start(job):
                 self._start(job)
             case Stop(job):
-                self.board.stop(job)
+                shielded(lambda: self.board.stop(job))
             case Look():
                 return (yield from self._happened(0))
             case Next():
@@ -99,6 +100,10 @@ class ThreadDriver:
         threading.Thread(target=run, name=f"suture-{job.call.name}", daemon=True).start()
 
     def _submit(self, where: _Where, job: Job, ctx: Context | None, coroutine: Coroutine[object, None, Item]) -> None:
+        # A future's lock is taken in Python, so that a Ctrl-C between two of its steps would keep it for ever.
+        shielded(lambda: self._begin_async(where, job, ctx, coroutine))
+
+    def _begin_async(self, where: _Where, job: Job, ctx: Context | None, coroutine: Coroutine[object, None, Item]) -> None:
         future = _background(where).submit(coroutine)
         self.board.started(job, ctx, future)
         future.add_done_callback(lambda done: self._inbox.put(end_of(job, done)))
@@ -146,7 +151,7 @@ class ThreadDriver:
     def _last_of_handlers(self) -> list[Done]:
         until = time.monotonic() + self.work.grace
         landed = [one for one in self.board.happened() if isinstance(one, Done)]
-        handlers = self.board.wind_down()
+        handlers = shielded(self.board.wind_down)
         while handlers and (left := until - time.monotonic()) > 0:
             try:
                 item = self._inbox.get(timeout=left)
@@ -156,7 +161,7 @@ class ThreadDriver:
                 handlers.discard(item.job.id)
             if isinstance(item, Done):
                 landed.append(item)
-        self.board.abandon(handlers)
+        shielded(lambda: self.board.abandon(handlers))
         return landed
 
 

@@ -22,12 +22,14 @@ import apsw
 
 from suture.errors import Corrupt, StoreError
 from suture.stores.group_commit import GroupCommit, Write
+from suture.stores.shield import Bell, pause, shielded
 
 T = TypeVar("T")
 
 APPLICATION_ID = 0x73757472  # "sutr"
 
 _OPENING_PAUSE = 0.005
+_FORKING_PAUSE = 0.0002
 _LOCKED_PAUSE = 0.0002, 0.002
 
 
@@ -40,73 +42,82 @@ class Database:
 
     def __init__(self, path: Path, versions: Sequence[str], busy_timeout: float) -> None:
         self.path = path
+        self._name = str(path)
         self._versions = versions
         self._busy_timeout = busy_timeout
         self._flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         self._is_closed = False
         self._is_frozen = False
+        self._file: tuple[int, int] | None = None
         self._start_afresh()
         try:
-            self._open()
+            shielded(self._open, undo=lambda _: self.close())
         except _REFUSALS as error:
             raise self._in_words(error) from error
 
     def _start_afresh(self) -> None:
         """Locks that nobody holds, and nothing that waits: also what a forked child begins with."""
         self.commits = 0
-        self._committed = threading.Condition(threading.Lock())
+        self._committed = Bell()
         self._writes = GroupCommit(self._commit)
-        self._lending = threading.Condition(threading.Lock())
+        self._lending = threading.Lock()
+        self._fork_ended = Bell()
         self._idle: list[apsw.Connection] = []
         self._lent = 0
         self._is_forking = False
 
     def close(self) -> None:
         """Close the connections; one that is in use closes when it is given back. A repeat does nothing."""
+        shielded(self._close)
+
+    def _close(self) -> None:
         with self._lending:
             self._is_closed = True
             self._close_idle()
 
     # Reading and writing ----------------------------------------------------------------------
 
-    @contextmanager
-    def connection(self) -> Iterator[apsw.Connection]:
-        """A connection for this thread alone.
+    def read(self, work: Callable[[apsw.Connection], T]) -> T:
+        """Do the work with a connection that it has for itself; return its answer.
 
         Raises:
             StoreError: what SQLite refused, in words, with its error as the cause.
         """
         try:
-            with self._loan() as db:
-                yield db
+            return shielded(lambda: self._read(work))
         except _REFUSALS as error:
             raise self._in_words(error) from error
 
-    def write(self, work: Callable[[apsw.Connection], T]) -> T:
+    def _read(self, work: Callable[[apsw.Connection], T]) -> T:
+        with self._loan() as db:
+            self._require_same_file()
+            return work(db)
+
+    def write(self, work: Callable[[apsw.Connection], T], undo: Callable[[T], object] | None = None) -> T:
         """Do the work in a transaction; return its answer when that is on disk.
+
+        `undo` is called with the answer when that is on disk and an interrupt keeps it from the caller.
 
         Raises:
             SutureError: what the work raised, or why it could not be written. Nothing of it was.
         """
         try:
-            return self._writes.do(work)
+            return shielded(lambda: self._writes.do(work), undo)
         except _REFUSALS as error:
             raise self._in_words(error) from error
 
     def _commit(self, writes: list[Write[apsw.Connection]]) -> None:
         db = self._borrow()
         try:
-            _in_one_transaction(db, writes)
+            _in_one_transaction(db, writes, self._require_same_file)
         finally:
             self._give_back(db)
-        with self._committed:
-            self.commits += 1
-            self._committed.notify_all()
+        self.commits += 1
+        self._committed.ring()
 
     def wait_for_commit(self, seen: int, timeout: float) -> None:
         """Return when this object has made more than `seen` commits, or after `timeout` seconds."""
-        with self._committed:
-            self._committed.wait_for(lambda: self.commits != seen, timeout)
+        shielded(lambda: self._committed.wait_for(lambda: self.commits != seen, timeout))
 
     # Connections ------------------------------------------------------------------------------
 
@@ -119,13 +130,16 @@ class Database:
             self._give_back(db)
 
     def _borrow(self) -> apsw.Connection:
-        with self._lending:
-            self._lending.wait_for(lambda: not self._is_forking)
-            if self._is_closed:
-                raise StoreError(f"{self.path}: this store was closed. Open it again with open_store.")
-            self._lent += 1
-            if self._idle:
-                return self._idle.pop()
+        while True:
+            with self._lending:
+                if self._is_closed:
+                    raise StoreError(f"{self.path}: this store was closed. Open it again with open_store.")
+                if not self._is_forking:
+                    self._lent += 1
+                    if self._idle:
+                        return self._idle.pop()
+                    break
+            self._fork_ended.wait_for(lambda: not self._is_forking)
         try:
             return self._connect()
         except BaseException:
@@ -135,22 +149,29 @@ class Database:
     def _give_back(self, db: apsw.Connection | None) -> None:
         with self._lending:
             self._lent -= 1
-            if self._is_forking:
-                self._lending.notify_all()
             if db is None:
-                return
+                pass
             # A frozen connection never looks at the file again, so it serves once.
-            if self._is_closed or self._is_frozen or db.in_transaction:
+            elif self._is_closed or self._is_frozen or db.in_transaction:
                 db.close()
             else:
                 self._idle.append(db)
 
     def _connect(self) -> apsw.Connection:
+        self._require_same_file()
         db = _frozen(self.path) if self._is_frozen else apsw.Connection(str(self.path), flags=self._flags)
         db.set_busy_handler(_Patience(self._busy_timeout))
         # FULL: a commit that returned survives the power. secure_delete: what is erased leaves the pages too.
         db.execute("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON").fetchall()
         return db
+
+    def _require_same_file(self) -> None:
+        """Return when the path names the file that was opened; a frozen one may be exchanged, it is opened each time."""
+        if self._file is not None and not self._is_frozen and _file_at(self._name) != self._file:
+            raise StoreError(
+                f"{self.path}: the file was removed or replaced while this store had it open, so nothing was written. "
+                "Put it back, or close this store and open the path anew."
+            )
 
     def _close_idle(self) -> None:
         while self._idle:
@@ -172,6 +193,7 @@ class Database:
             self.close()
             raise
         self._flags = apsw.SQLITE_OPEN_READWRITE
+        self._file = _file_at(self._name)
 
     def _look(self) -> None:
         """Refuse what is not ours before SQLite opens it for writing, which could leave files beside it.
@@ -189,7 +211,7 @@ class Database:
                 if (is_second_look and not journal.exists()) or time.monotonic() > deadline:
                     raise
                 is_second_look = not journal.exists()
-                time.sleep(_OPENING_PAUSE)
+                pause(_OPENING_PAUSE)
 
     def _require_ours_or_new(self) -> None:
         if self.path.exists() and self.path.stat().st_size > 0:
@@ -206,7 +228,7 @@ class Database:
                 # Switching to WAL needs the file for itself, and fails at once when it is in use.
                 if time.monotonic() > deadline:
                     raise
-                time.sleep(_OPENING_PAUSE)
+                pause(_OPENING_PAUSE)
             except (apsw.CantOpenError, apsw.ReadOnlyError):
                 if self._is_frozen or not self._can_be_frozen():
                     raise
@@ -248,14 +270,16 @@ class Database:
         """Lend no more, wait for the connections that are in use, and close all."""
         with self._lending:
             self._is_forking = True
-            self._lending.wait_for(lambda: self._lent == 0)
+        while self._lent:
+            # No signals here: a fork cannot be called off.
+            time.sleep(_FORKING_PAUSE)
+        with self._lending:
             self._close_idle()
 
     def after_fork_in_parent(self) -> None:
         """Lend again."""
-        with self._lending:
-            self._is_forking = False
-            self._lending.notify_all()
+        self._is_forking = False
+        self._fork_ended.ring()
 
     def after_fork_in_child(self) -> None:
         """Begin with new locks: whoever held the old ones does not live here."""
@@ -269,15 +293,20 @@ class Database:
         return kind(f"{self.path}: {text.format(seconds=self._busy_timeout)} ({error})")
 
 
-def _in_one_transaction(db: apsw.Connection, writes: list[Write[apsw.Connection]]) -> None:
-    """Commit the writes. Alone, one that is refused ends the transaction; among others it is taken back alone."""
-    db.execute("BEGIN IMMEDIATE")
+def _in_one_transaction(
+    db: apsw.Connection, writes: list[Write[apsw.Connection]], require: Callable[[], None] = lambda: None
+) -> None:
+    """Commit the writes if all is as required. Alone, one that is refused ends the transaction; among others it is
+    taken back alone.
+    """
     try:
+        db.execute("BEGIN IMMEDIATE")
         for write in writes:
             if len(writes) == 1:
                 write.answer = write.work(db)
             else:
                 _do_apart(db, write)
+        require()
         db.execute("COMMIT")
     finally:
         if db.in_transaction:
@@ -313,7 +342,7 @@ class _Patience:
             self._deadline = now + self._seconds
         if now >= self._deadline:
             return False
-        time.sleep(random.uniform(*_LOCKED_PAUSE))
+        pause(random.uniform(*_LOCKED_PAUSE))
         return True
 
 
@@ -321,6 +350,15 @@ def _frozen(path: Path) -> apsw.Connection:
     """A connection that reads the file and nothing else, takes no locks, and leaves nothing beside it."""
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     return apsw.Connection(f"file:{quote(str(path))}?immutable=1", flags=flags)
+
+
+def _file_at(path: str) -> tuple[int, int]:
+    """Which file stands at the path: device and inode, which no other one has while this one is open; zeros for none."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 - every transaction pays it, and a Path costs twice as much
+    except OSError:
+        return 0, 0
+    return found.st_dev, found.st_ino
 
 
 def _identity(db: apsw.Connection) -> tuple[int, int]:
@@ -358,6 +396,10 @@ _no_fork = threading.Lock()
 
 
 def _before_fork() -> None:
+    shielded(_hold_all)
+
+
+def _hold_all() -> None:
     _no_fork.acquire()
     _held[:] = _databases
     for database in _held:
@@ -365,6 +407,10 @@ def _before_fork() -> None:
 
 
 def _after_fork_in_parent() -> None:
+    shielded(_let_all_go)
+
+
+def _let_all_go() -> None:
     for database in _held:
         database.after_fork_in_parent()
     _held.clear()
@@ -372,6 +418,10 @@ def _after_fork_in_parent() -> None:
 
 
 def _after_fork_in_child() -> None:
+    shielded(_begin_anew)
+
+
+def _begin_anew() -> None:
     for database in _held:
         database.after_fork_in_child()
     _held.clear()

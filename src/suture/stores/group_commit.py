@@ -11,10 +11,12 @@ from collections import deque
 from collections.abc import Callable
 from typing import Generic, TypeVar, cast
 
+from suture.stores.shield import let_in
+
 C = TypeVar("C")
 T = TypeVar("T")
 
-_LOOK_AGAIN = 1.0
+_LOOK_AGAIN = 0.1
 
 
 class Write(Generic[C]):
@@ -32,8 +34,9 @@ class Write(Generic[C]):
     def wait(self) -> None:
         """Return when it is done, or has to lead."""
         while not (self.is_done or self.leads):
-            # An interrupt can keep a leader from waking it; so it looks again by itself.
+            # Who waits behind a leader that waits for a locked file can be interrupted too.
             self._sleep.acquire(timeout=_LOOK_AGAIN)
+            let_in()
 
     def wake(self) -> None:
         """End its wait."""

@@ -8,14 +8,18 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import msgspec
 
 import suture.stores.rules as rules
 from suture.entries import Draft, Entry
 from suture.stores.base import Claim, Meta, SessionInfo, Status, boundary_of, link, marked
+from suture.stores.shield import Bell, shielded
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -43,9 +47,19 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._sessions: dict[str, _Session] = {}
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._appended = Bell()
         self._appends = 0
         self._last_deleted_epoch = 0
+
+    def _alone(self, work: Callable[[], T], undo: Callable[[T], object] | None = None) -> T:
+        """Change the sessions while nobody else does, whole even when interrupted."""
+
+        def locked() -> T:
+            with self._lock:
+                return work()
+
+        return shielded(locked, undo)
 
     def append(
         self,
@@ -58,22 +72,29 @@ class MemoryStore:
     ) -> int:
         """Append a batch whole, as `Store.append` says."""
         rules.require_text(session_id, drafts)
-        with self._changed:
-            now = time.time()
-            session = self._sessions.get(session_id) or _Session(session_id, now, now)
-            rules.require_epoch(session_id, epoch, session.epoch)
-            there = rules.last_of_run([session.seqs.get(draft.id) for draft in drafts])
-            if there is not None:
-                return there
-            self._require_new(session, drafts, expect)
-            session.meta = rules.merged_meta(session.meta, meta)
-            self._write(session, drafts, epoch or 0)
-            if epoch is not None and session.claim is not None:
-                session.claim = msgspec.structs.replace(session.claim, expires=now + session.ttl)
-            if drafts or meta:
-                self._sessions[session_id] = session
-                session.updated = now
-            return len(session.entries)
+        return self._alone(lambda: self._append(session_id, drafts, expect, epoch, meta))
+
+    def _append(
+        self, session_id: str, drafts: Sequence[Draft], expect: int | None, epoch: int | None, meta: Meta | None
+    ) -> int:
+        now = time.time()
+        session = self._sessions.get(session_id) or _Session(session_id, now, now)
+        rules.require_epoch(session_id, epoch, session.epoch)
+        there = rules.last_of_run([session.seqs.get(draft.id) for draft in drafts])
+        if there is not None:
+            return there
+        self._require_new(session, drafts, expect)
+        session.meta = rules.merged_meta(session.meta, meta)
+        self._write(session, drafts, epoch or 0)
+        if epoch is not None and session.claim is not None:
+            session.claim = msgspec.structs.replace(session.claim, expires=now + session.ttl)
+        if drafts or meta:
+            self._sessions[session_id] = session
+            session.updated = now
+        if drafts:
+            self._appends += 1
+            self._appended.ring()
+        return len(session.entries)
 
     def _require_new(self, session: _Session, drafts: Sequence[Draft], expect: int | None) -> None:
         if expect is not None and expect != len(session.entries):
@@ -90,20 +111,17 @@ class MemoryStore:
             session.seqs[draft.id] = seq
             marks = tuple(draft.opens), tuple(draft.closes)
             session.entries.append(Entry(seq, draft.id, draft.kind, draft.at, bytes(draft.body), epoch, *marks, chain))
-        if drafts:
-            self._appends += 1
-            self._changed.notify_all()
 
     def read(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Entry]:
         """The entries behind `after`, in order; none for an unknown session."""
-        with self._changed:
+        start = max(after, 0)
+        with self._lock:
             session = self._sessions.get(session_id)
-            start = max(after, 0)
             return session.entries[start : None if limit is None else start + limit] if session else []
 
     def info(self, session_id: str) -> SessionInfo | None:
         """What is known of the session; None when there is none."""
-        with self._changed:
+        with self._lock:
             session = self._sessions.get(session_id)
             return _info(session, time.time()) if session else None
 
@@ -116,7 +134,7 @@ class MemoryStore:
         limit: int = 100,
     ) -> list[SessionInfo]:
         """Sessions by id behind the id `after`, as `Store.sessions` says."""
-        with self._changed:
+        with self._lock:
             now = time.time()
             ids = sorted(id for id in self._sessions if after is None or id > after)
             infos = [_info(self._sessions[id], now) for id in ids]
@@ -125,31 +143,37 @@ class MemoryStore:
     def claim(self, session_id: str, owner: str, ttl: float) -> Claim:
         """Claim a session under a new epoch, as `Store.claim` says."""
         rules.require_text(session_id)
-        with self._changed:
-            now = time.time()
-            session = self._sessions.get(session_id) or _Session(session_id, now, now)
-            rules.require_free(session.claim, owner, now)
-            self._sessions[session_id] = session
-            session.epoch = (session.epoch or self._last_deleted_epoch) + 1
-            session.claim = Claim(session_id, owner, session.epoch, now + ttl)
-            session.ttl = ttl
-            return session.claim
+        return self._alone(lambda: self._claim(session_id, owner, ttl), undo=self.release)
+
+    def _claim(self, session_id: str, owner: str, ttl: float) -> Claim:
+        now = time.time()
+        session = self._sessions.get(session_id) or _Session(session_id, now, now)
+        rules.require_free(session.claim, owner, now)
+        self._sessions[session_id] = session
+        session.epoch = (session.epoch or self._last_deleted_epoch) + 1
+        session.claim = Claim(session_id, owner, session.epoch, now + ttl)
+        session.ttl = ttl
+        return session.claim
 
     def renew(self, claim: Claim, ttl: float) -> None:
         """Extend the lease, as `Store.renew` says."""
-        with self._changed:
-            session = self._held(claim)
-            if session is None:
-                raise rules.claim_lost(claim)
-            session.claim = msgspec.structs.replace(claim, expires=time.time() + ttl)
-            session.ttl = ttl
+        self._alone(lambda: self._renew(claim, ttl))
+
+    def _renew(self, claim: Claim, ttl: float) -> None:
+        session = self._held(claim)
+        if session is None:
+            raise rules.claim_lost(claim)
+        session.claim = msgspec.structs.replace(claim, expires=time.time() + ttl)
+        session.ttl = ttl
 
     def release(self, claim: Claim) -> None:
         """Give the claim back; nothing happens when it is not in force any more."""
-        with self._changed:
-            session = self._held(claim)
-            if session is not None:
-                session.claim = None
+        self._alone(lambda: self._release(claim))
+
+    def _release(self, claim: Claim) -> None:
+        session = self._held(claim)
+        if session is not None:
+            session.claim = None
 
     def _held(self, claim: Claim) -> _Session | None:
         """The session that this claim still holds."""
@@ -160,37 +184,40 @@ class MemoryStore:
 
     def erase(self, session_id: str, entry_id: str) -> None:
         """Replace an entry's body by nothing, as `Store.erase` says."""
-        with self._changed:
-            session = self._sessions.get(session_id)
-            if session is None:
-                raise rules.no_such_session(session_id)
-            seq = session.seqs.get(entry_id)
-            if seq is None:
-                raise rules.no_such_entry(session_id, entry_id)
-            entry = session.entries[seq - 1]
-            if not entry.erased:
-                blank = msgspec.structs.replace(entry, body=b"", erased=hashlib.sha256(entry.body).digest())
-                session.entries[seq - 1] = blank
+        self._alone(lambda: self._erase(session_id, entry_id))
+
+    def _erase(self, session_id: str, entry_id: str) -> None:
+        session = self._sessions.get(session_id)
+        if session is None:
+            raise rules.no_such_session(session_id)
+        seq = session.seqs.get(entry_id)
+        if seq is None:
+            raise rules.no_such_entry(session_id, entry_id)
+        entry = session.entries[seq - 1]
+        if not entry.erased:
+            blank = msgspec.structs.replace(entry, body=b"", erased=hashlib.sha256(entry.body).digest())
+            session.entries[seq - 1] = blank
 
     def news(self, session_id: str | None, after: int, timeout: float) -> bool:
         """Wait until something stands behind `after`; for no session, until anything is appended anywhere."""
-        with self._changed:
-            seen = self._appends
+        seen = self._appends
 
-            def has_come() -> bool:
-                if session_id is None:
-                    return self._appends > seen
-                session = self._sessions.get(session_id)
-                return session is not None and len(session.entries) > after
+        def has_come() -> bool:
+            if session_id is None:
+                return self._appends > seen
+            session = self._sessions.get(session_id)
+            return session is not None and len(session.entries) > after
 
-            return self._changed.wait_for(has_come, timeout)
+        return shielded(lambda: self._appended.wait_for(has_come, timeout))
 
     def delete(self, session_id: str) -> None:
         """Remove a session and all its entries; nothing happens when there is none."""
-        with self._changed:
-            session = self._sessions.pop(session_id, None)
-            if session is not None:
-                self._last_deleted_epoch = max(self._last_deleted_epoch, session.epoch)
+        self._alone(lambda: self._delete(session_id))
+
+    def _delete(self, session_id: str) -> None:
+        session = self._sessions.pop(session_id, None)
+        if session is not None:
+            self._last_deleted_epoch = max(self._last_deleted_epoch, session.epoch)
 
     def close(self) -> None:
         """Nothing is held open; the sessions stay until the store is dropped."""

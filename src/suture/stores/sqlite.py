@@ -146,13 +146,12 @@ class SqliteStore:
 
     def read(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Entry]:
         """The entries behind `after`, in order; none for an unknown session."""
-        with self._database.connection() as db:
-            return [_entry(*row) for row in db.execute(_ENTRIES, (session_id, after, -1 if limit is None else limit))]
+        wanted = session_id, after, -1 if limit is None else limit
+        return self._database.read(lambda db: [_entry(*row) for row in db.execute(_ENTRIES, wanted)])
 
     def info(self, session_id: str) -> SessionInfo | None:
         """What is known of the session; None when there is none."""
-        with self._database.connection() as db:
-            return next(_infos(db.execute(_ONE_INFO, (session_id,)).fetchall()), None)
+        return self._database.read(lambda db: next(_infos(db.execute(_ONE_INFO, (session_id,)).fetchall()), None))
 
     def sessions(
         self,
@@ -176,13 +175,12 @@ class SqliteStore:
     def _page(self, status: Status | None, meta: Meta | None, after: str | None, size: int) -> list[SessionInfo]:
         where, bindings = _candidates(status, meta, after)
         query = _INFOS.format(sessions=f"SELECT * FROM sessions WHERE {where} ORDER BY id LIMIT :size")
-        with self._database.connection() as db:
-            return list(_infos(db.execute(query, {**bindings, "size": size}).fetchall()))
+        return self._database.read(lambda db: list(_infos(db.execute(query, {**bindings, "size": size}).fetchall())))
 
     def claim(self, session_id: str, owner: str, ttl: float) -> Claim:
         """Claim a session under a new epoch, as `Store.claim` says."""
         rules.require_text(session_id)
-        return self._database.write(lambda db: _claim(db, session_id, owner, ttl))
+        return self._database.write(lambda db: _claim(db, session_id, owner, ttl), undo=self.release)
 
     def renew(self, claim: Claim, ttl: float) -> None:
         """Extend the lease, as `Store.renew` says."""
@@ -207,8 +205,7 @@ class SqliteStore:
         repeat, or the last close, takes them out.
         """
         self._database.write(lambda db: _erase(db, session_id, entry_id))
-        with self._database.connection() as db:
-            db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        self._database.read(lambda db: db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall())
 
     def news(self, session_id: str | None, after: int, timeout: float) -> bool:
         """Wait until something stands behind `after`; for no session, until anything is appended anywhere."""
@@ -231,9 +228,8 @@ class SqliteStore:
     def _position(self, session_id: str | None) -> int:
         """The head of the session; for none, how many entries were ever appended."""
         query, bindings = (_ALL_ENTRIES, ()) if session_id is None else (_HEAD, (session_id,))
-        with self._database.connection() as db:
-            position: int | None = db.execute(query, bindings).get
-            return position or 0
+        position: int | None = self._database.read(lambda db: db.execute(query, bindings).get)
+        return position or 0
 
     def delete(self, session_id: str) -> None:
         """Remove a session and all its entries; nothing happens when there is none."""

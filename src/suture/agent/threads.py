@@ -57,14 +57,18 @@ class ThreadDriver:
         answer: object = None
         while True:
             try:
-                with self.work.session.lock:
-                    question = flow.send(answer)
+                # A step of the flow is whole: one that a Ctrl-C cut off could record nothing any more.
+                question = shielded(lambda: self._step(flow, answer))  # noqa: B023  called at once
             except StopIteration as stop:
                 ended: Ended = stop.value
                 return ended
             self.work.probe("before", question)
             answer = yield from self._answer(question)
             self.work.probe("after", question)
+
+    def _step(self, flow: Flow[Ended], answer: object) -> Ask[object]:
+        with self.work.session.lock:
+            return flow.send(answer)
 
     def _answer(self, question: Ask[object]) -> Generator[Event, None, object]:
         match question:

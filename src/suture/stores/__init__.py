@@ -27,7 +27,7 @@ _CLASSES = {
 }
 
 _LATER = ("jsonl", "postgresql", "postgres")
-_KNOWN = "memory:, sqlite:///file, jsonl:///dir, postgresql://..."
+_KNOWN = "memory: and sqlite:///file; jsonl:///dir and postgresql://... come in a later version"
 
 
 def open_store(url: str) -> Store:

@@ -42,6 +42,7 @@ def nested(levels: int) -> object:
         (None, "openai-chat", HistoryError, "The history is null, not a list of messages."),
         ("[]", "openai-chat", HistoryError, "The history is a text, not a list of messages."),
         (7, "anthropic", HistoryError, "The history is a number, not a list of messages."),
+        ({"messages": None}, "anthropic", HistoryError, "'messages' is null, not a list of messages."),
         (
             {},
             "anthropic",

@@ -176,7 +176,7 @@ def messages_of(history: object) -> list[Json]:
         HistoryError: it is neither, or one of the messages is no object.
     """
     messages = history.get("messages") if isinstance(history, dict) else history
-    if isinstance(history, dict) and messages is None:
+    if isinstance(history, dict) and "messages" not in history:
         raise HistoryError(f"The history has no 'messages'; it has {_keys(history)}. Pass the request, or just its list.")
     if not isinstance(messages, list):
         what = "'messages'" if isinstance(history, dict) else "The history"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -130,6 +131,16 @@ def test_the_error_tree_is_as_drawn() -> None:
             assert getattr(errors, child).__bases__[0] is getattr(errors, parent), child
     assert errors.__doc__ is not None
     assert all(name in errors.__doc__ for name in errors.__all__)
+
+
+LEAVES = [name for name in errors.__all__ if not getattr(errors, name).__subclasses__()]
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_an_error_says_what_to_do_next(name: str) -> None:
+    """The default message of each error that is raised as such is a sentence on what happened and one on what to do."""
+    words = " ".join((inspect.getdoc(getattr(errors, name)) or "").partition("\n\n")[0].split())
+    assert len(re.findall(r"[.:](?: |$)", words)) >= 2, words
 
 
 @pytest.mark.parametrize("name", errors.__all__)

@@ -165,11 +165,11 @@ class AlreadyDecided(SessionError):
 
 
 class NoSuchMessage(SessionError):
-    """The session has no message of that id."""
+    """The session has no message of that id. Its messages carry theirs: look at `session.messages`."""
 
 
 class InvalidEdit(SessionError):
-    """The edit would break what the log promises, so nothing was written."""
+    """The edit would break what the log promises, so nothing was written. The message says what would be allowed."""
 
 
 # Models ---------------------------------------------------------------------------------------
@@ -216,7 +216,7 @@ class AuthenticationError(ModelError):
 
 
 class ContentRefused(ModelError):
-    """The provider refused the content."""
+    """The provider refused the content. Change what was said, since asking again brings the same answer."""
 
 
 class ContextOverflow(ModelError):
@@ -239,15 +239,15 @@ class InvalidSchema(ToolError):
 
 
 class BudgetError(SutureError):
-    """A budget cannot be kept."""
+    """A budget cannot be kept. The message says what is missing; raise the budget or leave it out."""
 
 
 class SchemaError(SutureError):
-    """The answer does not fit the schema that was asked for."""
+    """The answer does not fit the schema that was asked for. Ask again, or loosen the schema."""
 
 
 class CompactionError(SutureError):
-    """The summary could not be made, so nothing was compacted."""
+    """The summary could not be made, so nothing was compacted. The session goes on as it is; compact it later."""
 
 
 class ConfigurationError(SutureError):

@@ -257,3 +257,10 @@ def test_a_misspelt_option_is_refused_at_once(options: dict[str, Any], text: str
     with pytest.raises(suture.InvalidTool) as refused:
         tool(**options)(act)
     assert text in str(refused.value)
+
+
+def test_a_tool_without_what_checks_its_arguments_cannot_be_made() -> None:
+    """It would only be noticed at its first call, with that call in the log and no way past it."""
+    make: Any = Tool
+    with pytest.raises(TypeError, match="model"):
+        make("act", "Act.", {"type": "object"}, print)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
@@ -262,11 +262,6 @@ def object_text(arguments: Mapping[str, object]) -> str:
 def by_id(*rules: Rule) -> dict[str, Rule]:
     """The rules, by id."""
     return {rule.id: rule for rule in rules}
-
-
-def quoted(ids: Iterable[str]) -> str:
-    """Ids for a sentence."""
-    return ", ".join(repr(id) for id in ids)
 
 
 # Checking -------------------------------------------------------------------------------------

@@ -67,7 +67,7 @@ class Unbound(ValueError):
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool that a model may call.
+    """A tool that a model may call. `suture.tool` makes one; `model` is what its arguments are checked and bound by.
 
     `effect` says what a repeat does: "read" is safe to repeat, "idempotent" is repeatable under the same
     `ctx.idempotency_key`, "external" (the default) is never repeated without a person. `needs_approval` is
@@ -79,12 +79,12 @@ class Tool:
     description: str
     parameters: dict[str, object]
     handler: Handler
+    model: type[BaseModel] = field(repr=False)
     effect: Effect = "external"
     needs_approval: Gate = False
     timeout: float | None = None
     reconcile: Callable[[ToolCall, ToolContext], object] | None = None
     context_parameter: str | None = None
-    model: type[BaseModel] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse what would only be noticed in the middle of a run."""
@@ -103,8 +103,6 @@ class Tool:
             self._validated(arguments)
         except ValidationError as error:
             return violations_of(error, list(self._properties()))
-        except InvalidTool:
-            raise
         except Exception as error:  # noqa: BLE001  a validator is the host's code: its failure refuses its call alone
             return [f"the tool's own check of them failed ({type(error).__name__})"]
         return []
@@ -117,8 +115,6 @@ class Tool:
         """
         try:
             validated = self._validated(arguments)
-        except InvalidTool:
-            raise
         except Exception as error:
             raise Unbound(bounded(self.name, self.violations(arguments) or [said(error)])) from error
         given = {info.alias or name: getattr(validated, name) for name, info in type(validated).model_fields.items()}
@@ -131,8 +127,6 @@ class Tool:
         return self.needs_approval
 
     def _validated(self, arguments: Mapping[str, object]) -> BaseModel:
-        if self.model is None:
-            raise InvalidTool(f"tool {self.name!r} was not made by suture.tool; make it from a function.")
         return self.model.model_validate_json(canonical(arguments), strict=True)
 
     def _properties(self) -> Mapping[str, object]:

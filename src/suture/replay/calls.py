@@ -171,8 +171,9 @@ def own(call: ToolCall) -> ToolCall:
 def is_edit_of(call: ToolCall, decision: ApprovalDecision) -> bool:
     """Whether a decision's own call is that call with other arguments, under the digest that the decision names."""
     edited = decision.call
-    same = edited is not None and (edited.id, edited.name) == (call.id, call.name) and edited.arguments is not None
-    return same and decision.edited == call_digest(edited) if edited is not None else False
+    if edited is None or edited.arguments is None or (edited.id, edited.name) != (call.id, call.name):
+        return False
+    return decision.edited == call_digest(edited)
 
 
 def doubt_about(call: Call, body: ApprovalRequest) -> str | None:

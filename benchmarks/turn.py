@@ -116,7 +116,7 @@ def _draft(seq: int) -> Draft:
         case 1:
             body = MessageBody(Assistant((ToolCall(f"c{seq}", "look", {"at": "it"}),), id), seen=seq - 1)
         case 2:
-            result = ToolResult((Text("Not much. " * 8),), id, call_id=f"c{seq - 1}", name="look", error=False)
+            result = ToolResult(Text("Not much. " * 8), id=id, call_id=f"c{seq - 1}", name="look", error=False)
             body = MessageBody(result, key=call_key(seq - 1, 0))
         case _:
             body = MessageBody(Assistant((Text("There is not much to be said of it. " * 4),), id), seen=seq - 1)

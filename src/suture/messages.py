@@ -7,12 +7,17 @@ that this version does not know survives as `Opaque`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
 from suture.canonical import scrubbed
 from suture.errors import Corrupt
+
+if TYPE_CHECKING:
+    from msgspec import StructMeta
+else:
+    StructMeta = type(msgspec.Struct)  # older versions have no name for it
 
 Ext: TypeAlias = dict[str, object]
 
@@ -173,7 +178,7 @@ class User(_Message, frozen=True, gc=False, omit_defaults=True, tag="user"):
 
 
 class Assistant(_Message, frozen=True, gc=False, omit_defaults=True, tag="assistant"):
-    """What a model answered. `stop_reason` is stop, tool_use, length, refusal, error or aborted."""
+    """What a model answered. `stop_reason` is stop, tool_use, length, refusal, pause, error or aborted."""
 
     stop_reason: str | None = None
     usage: Usage | None = None
@@ -190,11 +195,43 @@ class Assistant(_Message, frozen=True, gc=False, omit_defaults=True, tag="assist
         return tuple([part for part in self.parts if type(part) is ToolCall])
 
 
-class ToolResult(_Message, frozen=True, gc=False, omit_defaults=True, tag="tool"):
-    """The answer to one call.
+class _Answering(StructMeta):
+    """Makes a `ToolResult` as a handler writes it, content first. Decoding goes past it; copying names every field."""
 
-    `error` is None where it is unknown. `ui` is for the host and never sent. `synthetic` says why the
-    result stands in for one that is not there: not_run, unknown, lost, timeout, denied; None for a real one.
+    def __call__(
+        cls,  # noqa: N805
+        content: object = (),
+        ui: object = None,
+        error: bool | None = None,
+        *,
+        parts: object = None,
+        id: str | None = None,
+        ext: Ext | None = None,
+        call_id: str = "",
+        name: str | None = None,
+        error_type: str | None = None,
+        synthetic: str | None = None,
+    ) -> object:
+        return super().__call__(
+            parts=_content(content) if parts is None else parts,
+            id=id,
+            ext=ext,
+            call_id=call_id,
+            name=name,
+            error=error,
+            error_type=error_type,
+            ui=ui,
+            synthetic=synthetic,
+        )
+
+
+class ToolResult(_Message, frozen=True, gc=False, omit_defaults=True, tag="tool", kw_only=True, metaclass=_Answering):
+    """The answer to one call: `ToolResult("3 rows", {"chart": 1})`, `ToolResult("no such table", error=True)`.
+
+    `content` is a text, a part, or a list of texts and parts, and becomes `parts`; any other JSON value that a handler
+    gives as content becomes a text when the handler returns. `error` is None where it is unknown. `ui` is for the host and
+    never sent. `synthetic` says why the result stands in for one that is not there: not_run, unknown, lost, timeout,
+    denied; None for a real one.
     """
 
     call_id: str = ""
@@ -204,10 +241,42 @@ class ToolResult(_Message, frozen=True, gc=False, omit_defaults=True, tag="tool"
     ui: object = None
     synthetic: str | None = None
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            content: object = (),
+            ui: object = None,
+            error: bool | None = None,
+            *,
+            parts: tuple[Part, ...] | None = None,
+            id: str | None = None,
+            ext: Ext | None = None,
+            call_id: str = "",
+            name: str | None = None,
+            error_type: str | None = None,
+            synthetic: str | None = None,
+        ) -> None: ...
+
     @staticmethod
     def of(call_id: str, content: str | Part | Iterable[str | Part], error: bool | None = None) -> ToolResult:
         """A result of texts and parts for the call of that id."""
-        return ToolResult(parts_of(content), call_id=call_id, error=error)
+        return ToolResult(parts=parts_of(content), call_id=call_id, error=error)
+
+
+def _content(content: object) -> tuple[object, ...]:
+    """Texts and parts as parts. Any other value stands alone in the tuple, for whoever writes the result down."""
+    match content:
+        case None:
+            return ()
+        case tuple() if not content:
+            return ()
+        case _ if isinstance(content, str | Part):
+            return parts_of(content)
+        case list() | tuple() if any(isinstance(item, Part) for item in content):
+            return parts_of(content) if all(isinstance(item, str | Part) for item in content) else (content,)
+        case _:
+            return (content,)
 
 
 Message: TypeAlias = System | User | Assistant | ToolResult

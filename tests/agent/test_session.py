@@ -32,6 +32,13 @@ def parked(total: int = 900) -> Session:
     return session
 
 
+def two_under_one_id(session: Session) -> None:
+    """Two calls that wait for a person, in a turn that another program wrote: no model's may have one id twice."""
+    session.add(User.of("Pay both."))
+    session.add(Assistant(tuple(ToolCall("c1", "pay", {"total": n}) for n in (1, 2))))
+    suture.Agent(ScriptedModel([]), tools=[pay], session=session).resume()
+
+
 def resumed(session: Session) -> list[str]:
     suture.Agent(ScriptedModel([{"text": "Done."}]), tools=[pay], session=session).resume()
     return [message.text for message in session.messages]
@@ -177,8 +184,9 @@ def test_a_decision_means_the_call_that_was_there_when_it_was_made() -> None:
             found = super()._read(look)
             if not meddled:  # between her look and her append
                 meddled.append(session.approve("c1", by="bob"))
-                again = [{"id": "c1", "name": "pay", "arguments": {"total": 999}}]
-                suture.Agent(ScriptedModel([{"calls": again}]), tools=[pay], session=session).resume()
+                suture.Agent(ScriptedModel([{"text": "Paid."}]), tools=[pay], session=session).resume()
+                session.add(Assistant((ToolCall("c1", "pay", {"total": 999}),)))
+                suture.Agent(ScriptedModel([]), tools=[pay], session=session).resume()
             return found
 
     other = Overtaken(session.store, "s")
@@ -190,18 +198,17 @@ def test_a_decision_means_the_call_that_was_there_when_it_was_made() -> None:
 def test_a_result_of_the_hosts_own_closes_what_it_answers() -> None:
     """Of two calls under one id a result answers the first, and that call's marks are the ones that close."""
     session = Session(MemoryStore(), "s")
-    calls = [{"id": "c1", "name": "pay", "arguments": {"total": n}} for n in (1, 2)]
-    suture.Agent(ScriptedModel([{"calls": calls}]), tools=[pay], session=session).run("Pay both.")
+    two_under_one_id(session)
     session.add(ToolResult.of("c1", "paid by hand"))
-    assert list(session.info().marks) == ["approval:3:1"]
-    session.append("message", {"message": {"role": "tool", "call_id": "c1", "parts": []}, "key": "3:1"})
+    assert list(session.info().marks) == ["approval:2:1"]
+    session.append("message", {"message": {"role": "tool", "call_id": "c1", "parts": []}, "key": "2:1"})
     assert session.info().marks == {}
 
 
 def test_readers_and_a_run_share_a_handle() -> None:
     """A thread that reads the session of a run sees whole states, whatever the run folds meanwhile."""
     session = Session(MemoryStore(), "s")
-    calls = [{"id": f"c{n}", "name": "look", "arguments": {}} for n in range(40)]
+    turns = [{"calls": [{"id": f"c{turn}_{n}", "name": "look"} for n in range(40)]} for turn in range(5)]
     broken: list[BaseException] = []
     over = threading.Event()
 
@@ -222,7 +229,7 @@ def test_readers_and_a_run_share_a_handle() -> None:
     reader = threading.Thread(target=read)
     reader.start()
     try:
-        script = ScriptedModel([{"calls": calls}] * 5 + [{"text": "ok"}])
+        script = ScriptedModel([*turns, {"text": "ok"}])
         assert suture.Agent(script, tools=[look], session=session).run("Look around.").status == "completed"
     finally:
         over.set()
@@ -255,7 +262,7 @@ def test_a_call_that_a_live_run_holds_is_not_settled(outcome: Settled) -> None:
 REFUSALS: list[tuple[str, Callable[[Session], object], type[Exception], str]] = [
     ("no such call", lambda s: s.approve("c9"), suture.NoSuchApproval, "No call 'c9' waits for a decision. Those that wait: 3:0 (pay)."),
     ("another digest", lambda s: s.approve("c1", digest="abc"), suture.NoSuchApproval, "not abc: it is not the call that was shown. Look at `open_approvals()` again before deciding."),
-    ("arguments that do not fit", lambda s: s.approve("c1", arguments={"total": "5"}), suture.InvalidEdit, "The edited arguments do not fit 'pay': total: \"5\" is not of type \"integer\"."),
+    ("arguments that do not fit", lambda s: s.approve("c1", arguments={"total": "5"}), suture.InvalidEdit, "The edited arguments do not fit 'pay': 'total': expected an integer, but a string came."),
     ("decided the other way", lambda s: (s.deny("c1", by="bob"), s.approve("c1")), suture.AlreadyDecided, "The call 3:0 (pay) was denied by bob before, and that decision stands."),
     ("approved with other arguments", lambda s: (s.approve("c1", arguments={"total": 5}), s.approve("c1")), suture.AlreadyDecided, "The call 3:0 (pay) was approved with other arguments before"),
     ("a blank steer", lambda s: s.steer(" \n"), suture.InvalidEdit, "A steer needs words; this one is blank."),
@@ -287,14 +294,13 @@ def test_a_refusal_names_what_is_wrong_and_writes_nothing(
 def test_an_id_that_fits_two_calls_is_ambiguous() -> None:
     """The error names the keys; a key is never ambiguous."""
     session = Session(MemoryStore(), "s")
-    calls = [{"id": "c1", "name": "pay", "arguments": {"total": n}} for n in (1, 2)]
-    suture.Agent(ScriptedModel([{"calls": calls}]), tools=[pay], session=session).run("Pay both.")
+    two_under_one_id(session)
     with pytest.raises(
-        suture.AmbiguousCall, match=r"The id 'c1' fits several calls: 3:0, 3:1. Name one by its key."
+        suture.AmbiguousCall, match=r"The id 'c1' fits several calls: 2:0, 2:1. Name one by its key."
     ) as refused:
         session.approve("c1")
-    assert refused.value.keys == ("3:0", "3:1")
-    assert session.approve("3:1") is not None
+    assert refused.value.keys == ("2:0", "2:1")
+    assert session.approve("2:1") is not None
 
 
 @pytest.mark.spec("S92")
@@ -351,9 +357,19 @@ def test_what_waits_is_listed_across_sessions() -> None:
             lambda: suture.Agent(ScriptedModel([])).run("hi", session=not_one("s")),
             "'s' is no session; make one with suture.Session(store, id).",
         ),
-        (lambda: suture.Agent(not_one("gpt")), "'gpt' is no model: it has no name and no stream (suture.models.base)."),
+        (lambda: suture.Agent(not_one(5)), "5 is no model: it has no name and no stream (suture.models.base)."),
+        (lambda: suture.Agent("gpt-5"), "'gpt-5' names no provider that suture knows. Say 'openai:<model>'"),
+        (lambda: suture.Agent("openai:"), "'openai:' names no model. Say 'openai:<model>'."),
+        (lambda: suture.Agent("google:gemini"), "google models are not there yet in this version."),
+        (
+            lambda: suture.open_model("scripted:x.json", tokens=1),
+            "'scripted' models take no option 'tokens'; they take none.",
+        ),
         (lambda: suture.Agent(ScriptedModel([]), max_steps=0), "max_steps is at least 1, or None for no limit; not 0."),
-        (lambda: suture.Agent(Mumbler()).run("hi"), "The model mumbler yielded a str. A model yields TextDelta"),
+        (
+            lambda: suture.Agent(Mumbler()).run("hi"),
+            "The model mumbler yielded a str. A model yields RequestMended, TextDelta",
+        ),
     ],
 )
 def test_parts_that_do_not_fit_together_are_refused(make: Callable[[], object], text: str) -> None:

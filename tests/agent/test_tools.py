@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import pydantic
@@ -13,7 +13,13 @@ import pytest
 import suture
 from suture.messages import Image, Text, ToolCall, ToolResult
 from suture.testing import ScriptedModel
-from suture.tools import Gated, Ready, Refused, Tool, recheck, result_of, screen, tool
+from suture.tools import Gated, Ready, Refused, Tool, Verdict, gate, prepare, recheck, result_of, tool
+
+
+def screen(call: ToolCall, tools: Mapping[str, Tool]) -> Verdict:
+    """What becomes of a model's call, without hooks."""
+    prepared = prepare(call, tools)
+    return prepared if isinstance(prepared, Refused) else gate(prepared)
 
 
 class Size(enum.Enum):
@@ -257,10 +263,3 @@ def test_a_misspelt_option_is_refused_at_once(options: dict[str, Any], text: str
     with pytest.raises(suture.InvalidTool) as refused:
         tool(**options)(act)
     assert text in str(refused.value)
-
-
-def test_a_tool_without_what_checks_its_arguments_cannot_be_made() -> None:
-    """It would only be noticed at its first call, with that call in the log and no way past it."""
-    make: Any = Tool
-    with pytest.raises(TypeError, match="model"):
-        make("act", "Act.", {"type": "object"}, print)

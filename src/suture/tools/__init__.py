@@ -1,17 +1,23 @@
 """Tools: what a model may call, checked before it runs.
 
-A tool is made from a typed function: its name, its docstring and its parameters' types are what the model
-sees and what its calls are checked against. A call that does not fit never reaches the function; its answer
-is a text from which the model can correct itself. Received values are not echoed in it.
+A tool is made from a typed function, from a class, or from a JSON schema: its name, its words and its parameters
+are what the model sees and what its calls are checked against. A call that does not fit never reaches the handler;
+its answer is a text from which the model can correct itself. Received values are not echoed in it.
 """
 
-from suture.tools.checking import Gated, Ready, Refused, Verdict, recheck, screen
-from suture.tools.definition import Gate, Handler, Tool, ToolContext
+from suture.tools.binding import Arguments
+from suture.tools.checking import Gated, Ready, Refused, Verdict, gate, prepare, recheck, screen
+from suture.tools.context import ToolContext
+from suture.tools.definition import Gate, Handler, Tool
+from suture.tools.hooks import AfterTool, BeforeTool, blocked_because, reviewed, unpermitted, unreviewed
 from suture.tools.making import tool
 from suture.tools.results import as_logged, failure_of, raised, result_of
-from suture.tools.violations import schema_violations
+from suture.tools.schemas import schema_violations
 
 __all__ = [
+    "AfterTool",
+    "Arguments",
+    "BeforeTool",
     "Gate",
     "Gated",
     "Handler",
@@ -21,11 +27,17 @@ __all__ = [
     "ToolContext",
     "Verdict",
     "as_logged",
+    "blocked_because",
     "failure_of",
+    "gate",
+    "prepare",
     "raised",
     "recheck",
     "result_of",
+    "reviewed",
     "schema_violations",
     "screen",
     "tool",
+    "unpermitted",
+    "unreviewed",
 ]

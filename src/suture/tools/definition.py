@@ -3,62 +3,33 @@
 from __future__ import annotations
 
 import inspect
+import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import inf
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, get_args
+from typing import Any, TypeAlias, get_args
 
-from suture.canonical import canonical
+from suture.arguments import parse
+from suture.canonical import require_json
 from suture.entries import Effect
-from suture.errors import InvalidTool
+from suture.errors import InvalidSchema, InvalidTool, NotJson
 from suture.messages import ToolCall
-from suture.tools.violations import bounded, said, violations_of
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
+from suture.tools.binding import Arguments, RawArguments, Unfit
+from suture.tools.context import ToolContext
+from suture.tools.schemas import Schema
+from suture.tools.signatures import context_of, one_value_of
+from suture.tools.words import bounded
 
 Handler: TypeAlias = Callable[..., object]
-# The arguments come as a model wrote them, so a predicate may take any JSON value out of them.
+# The arguments come as a model wrote them, so what looks at them may take any JSON value out of them.
 Gate: TypeAlias = bool | Callable[[dict[str, Any]], object]
+Normalize: TypeAlias = Callable[[dict[str, Any]], Mapping[str, object]]
+Validate: TypeAlias = Callable[[dict[str, Any]], str | list[str] | tuple[str, ...] | None]
+Reconcile: TypeAlias = Callable[[ToolCall, ToolContext], object]
 
-
-class ToolContext(Protocol):
-    """What a handler may know of its call. Ask for it with a parameter annotated `suture.ToolContext`."""
-
-    @property
-    def session(self) -> object:
-        """A handle on the session of the run."""
-
-    @property
-    def key(self) -> str:
-        """The call's key, by which `approve`, `settle` and the log name it."""
-
-    @property
-    def call(self) -> ToolCall:
-        """The call as it runs."""
-
-    @property
-    def idempotency_key(self) -> str:
-        """The same for every attempt at this call and no other call; hand it to the service that acts."""
-
-    @property
-    def attempt(self) -> int:
-        """1 for the first attempt."""
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether the run is to stop; a long handler looks here and returns early."""
-
-    @property
-    def deadline(self) -> float | None:
-        """When the tool's timeout strikes, on the clock of `time.monotonic`; None without a timeout."""
-
-    @property
-    def context(self) -> object:
-        """What the agent was given as `context`."""
-
-    def progress(self, text: str) -> None:
-        """Tell watchers how far the call is. Nothing of it is stored."""
+# What all providers take as the name of a tool.
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 class Unbound(ValueError):
@@ -67,29 +38,48 @@ class Unbound(ValueError):
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool that a model may call. `suture.tool` makes one; `model` is what its arguments are checked and bound by.
+    """A tool that a model may call. `suture.tool` makes one from code; this makes one from a JSON schema.
+
+    `parameters` is a JSON schema. A tool made by hand is checked by it, and its handler gets one argument, the dict (and
+    the context, when it has a parameter annotated `suture.ToolContext`). `arguments` checks and binds in its place.
 
     `effect` says what a repeat does: "read" is safe to repeat, "idempotent" is repeatable under the same
     `ctx.idempotency_key`, "external" (the default) is never repeated without a person. `needs_approval` is
     True or a predicate over the arguments. `timeout` is in seconds. `reconcile(call, ctx)` finds out what a
-    lost call did and returns its result, or None when it cannot tell.
+    lost call did and returns its result, or None when it cannot tell. `ends_turn` ends the run once the call was executed.
+    `normalize(arguments)` gives back the arguments that were meant, before they are checked; `validate(arguments)` says
+    what else is wrong with arguments that fit: a text, several, or None.
+
+    Raises:
+        InvalidTool: an option is none that a tool has, or the handler cannot take what the parameters say.
+        InvalidSchema: `parameters` is no JSON schema.
     """
 
     name: str
     description: str
     parameters: dict[str, object]
     handler: Handler
-    model: type[BaseModel] = field(repr=False)
     effect: Effect = "external"
     needs_approval: Gate = False
     timeout: float | None = None
-    reconcile: Callable[[ToolCall, ToolContext], object] | None = None
+    reconcile: Reconcile | None = None
+    ends_turn: bool = False
+    normalize: Normalize | None = None
+    validate: Validate | None = None
     context_parameter: str | None = None
+    arguments: Arguments | None = field(default=None, repr=False)
+    _arguments: Arguments = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Refuse what would only be noticed in the middle of a run."""
         if wrong := _wrong_option(self):
             raise InvalidTool(f"tool {self.name!r}: {wrong}")
+        object.__setattr__(self, "parameters", _own(self.name, self.parameters))
+        if self.arguments is None:
+            object.__setattr__(self, "context_parameter", self.context_parameter or context_of(self.handler, self.name))
+            object.__setattr__(self, "_arguments", _raw_arguments(self.name, self.parameters, self.handler))
+        else:
+            object.__setattr__(self, "_arguments", self.arguments)
 
     def __call__(self, *args: object, **kwargs: object) -> object:
         """Call the function itself, unchecked."""
@@ -97,15 +87,7 @@ class Tool:
 
     def violations(self, arguments: Mapping[str, object]) -> list[str]:
         """What is wrong with the arguments, one sentence each; none when they fit."""
-        from pydantic import ValidationError
-
-        try:
-            self._validated(arguments)
-        except ValidationError as error:
-            return violations_of(error, list(self._properties()))
-        except Exception as error:  # noqa: BLE001  a validator is the host's code: its failure refuses its call alone
-            return [f"the tool's own check of them failed ({type(error).__name__})"]
-        return []
+        return self._arguments.violations(arguments)
 
     def bind(self, arguments: Mapping[str, object], ctx: ToolContext) -> dict[str, object]:
         """The keyword arguments for the handler, of the types that it declares; they share nothing with the call.
@@ -114,45 +96,89 @@ class Tool:
             Unbound: they do not fit.
         """
         try:
-            validated = self._validated(arguments)
-        except Exception as error:
-            raise Unbound(bounded(self.name, self.violations(arguments) or [said(error)])) from error
-        given = {info.alias or name: getattr(validated, name) for name, info in type(validated).model_fields.items()}
+            given = self._arguments.bind(arguments)
+        except Unfit as error:
+            raise Unbound(bounded(self.name, error.violations)) from error
         return given | ({self.context_parameter: ctx} if self.context_parameter else {})
 
     def gated(self, arguments: Mapping[str, object]) -> bool:
-        """Whether a person must approve the call."""
+        """Whether a person must approve the call. A predicate looks at a copy."""
         if callable(self.needs_approval):
-            return bool(self.needs_approval(dict(arguments)))
+            copied, _, reason = parse(arguments)
+            if copied is None:
+                raise ValueError(reason)
+            return bool(self.needs_approval(copied))
         return self.needs_approval
 
-    def _validated(self, arguments: Mapping[str, object]) -> BaseModel:
-        return self.model.model_validate_json(canonical(arguments), strict=True)
 
-    def _properties(self) -> Mapping[str, object]:
-        properties = self.parameters.get("properties")
-        return properties if isinstance(properties, dict) else {}
+def _raw_arguments(name: str, parameters: Mapping[str, object], handler: Handler) -> RawArguments:
+    """Arguments as a JSON schema has them, for a handler that takes the dict.
+
+    Raises:
+        InvalidTool: the handler does not take one value.
+        InvalidSchema: the schema is none.
+    """
+    try:
+        schema = Schema(parameters, formats=True)
+    except InvalidSchema as error:
+        raise InvalidSchema(f"tool {name!r}: {error}") from error
+    if parameters.get("type", "object") != "object":
+        raise InvalidSchema(f'tool {name!r}: The arguments of a call are an object: say "type": "object" at $.type.')
+    return RawArguments(schema, one_value_of(handler, name))
+
+
+def _own(name: str, parameters: Mapping[str, object]) -> dict[str, object]:
+    """The schema as a dict of the tool's own, in the order given; nobody else changes it."""
+    try:
+        require_json(parameters)
+        owned: dict[str, object] = json.loads(json.dumps(dict(parameters)))
+    except (NotJson, TypeError) as error:
+        raise InvalidSchema(f"tool {name!r}: The parameters are no JSON schema: {error}") from error
+    return owned
+
+
+# Options --------------------------------------------------------------------------------------
 
 
 def _wrong_option(tool: Tool) -> str | None:
     """What is wrong with a tool's options, none of which a type checker may have seen."""
     effects = get_args(Effect)
+    if not _is_name(tool.name):
+        return "providers take names of 1 to 64 letters, digits, _ and -; pass such a name=...."
+    if not isinstance(tool.description, str):
+        return f"description is a text, not {tool.description!r}."
+    if not isinstance(tool.parameters, Mapping):
+        return f"parameters is a JSON schema as a dict, not {tool.parameters!r}."
     if tool.effect not in effects:
         return f"effect {tool.effect!r} is none of {', '.join(effects)}."
     if not _is_bool_or_function(tool.needs_approval):
         return f"needs_approval is True, False or a predicate over the arguments, not {tool.needs_approval!r}."
     if tool.timeout is not None and not _is_positive(tool.timeout):
         return f"timeout is a number of seconds above 0, or None; not {tool.timeout!r}."
+    if not isinstance(tool.ends_turn, bool):
+        return f"ends_turn is True or False, not {tool.ends_turn!r}."
+    for option in ("normalize", "validate"):
+        function = getattr(tool, option)
+        if function is not None and not (callable(function) and not _is_of(inspect.iscoroutinefunction, function)):
+            return f"{option} is a plain function of the arguments, or None; not {function!r}."
     if not all(map(callable, (tool.handler, tool.reconcile or tool.handler))):
         return "its handler, and its `reconcile` when it has one, are functions."
-    if any(map(_is_generator_function, (tool.handler, tool.reconcile))):
+    if any(map(is_generator_function, (tool.handler, tool.reconcile))):
         return "its handler, and its `reconcile`, return a result; a generator function yields. Join what it yields."
     return None
 
 
-def _is_generator_function(function: object) -> bool:
-    called = (function, getattr(function, "__call__", None))  # noqa: B004
-    return any(inspect.isgeneratorfunction(one) or inspect.isasyncgenfunction(one) for one in called)
+def is_generator_function(function: object) -> bool:
+    """Whether calling it gives a generator, plain or async."""
+    return _is_of(inspect.isgeneratorfunction, function) or _is_of(inspect.isasyncgenfunction, function)
+
+
+def _is_of(kind: Callable[[object], bool], function: object) -> bool:
+    return kind(function) or kind(getattr(function, "__call__", None))  # noqa: B004
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and _NAME.fullmatch(value) is not None
 
 
 def _is_bool_or_function(value: object) -> bool:

@@ -23,22 +23,32 @@ from suture.messages import (
     parts_of,
 )
 from suture.tools.definition import Unbound
-from suture.tools.violations import MAX_REASON_BYTES, said
+from suture.tools.jsonable import json_of
+from suture.tools.words import MAX_REASON_BYTES, said
 
 M = TypeVar("M", Assistant, ToolResult)
+
+MIB = 1024 * 1024
+
+# What one result may hold: text and JSON, for the model and for the host, and the same with media (base64).
+MAX_WORDS = 8 * MIB
+MAX_ALL = 32 * MIB
 
 
 def result_of(call: ToolCall, value: object) -> ToolResult:
     """What a handler returned, as the answer to its call, exactly as a log will give it back.
 
-    A text stands as it is, None is an empty answer, parts and lists of parts stand as they are, a `ToolResult`
-    gives its parts, `ui` and `error`; every other value becomes JSON text.
+    A text stands as it is, None is an empty answer, parts stand as they are, and so do lists that hold a part (with their
+    other items as texts); a `ToolResult` gives its content, `ui` and `error`; every other value becomes JSON text.
 
     Raises:
-        NotJson: the value cannot be written down.
+        NotJson: the value cannot be written down, is deeper than 64 levels, or is larger than a result may be: 8 MiB of
+            text and JSON, and 32 MiB with the data of its images, files and sounds.
     """
     try:
-        return as_logged(ToolResult, _answer(call, value))
+        answer = as_logged(ToolResult, _answer(call, value))
+        _require_bounds(answer)
+        return answer
     except NotJson:
         raise
     except Exception as error:
@@ -47,10 +57,18 @@ def result_of(call: ToolCall, value: object) -> ToolResult:
 
 def _answer(call: ToolCall, value: object) -> ToolResult:
     if isinstance(value, ToolResult):
-        require_json(value.ui)
-        changed = {"parts": parts_of(value.parts), "call_id": call.id, "name": call.name, "error": bool(value.error)}
-        return msgspec.structs.replace(value, **changed)
+        changed = {"parts": _content_of(value), "call_id": call.id, "name": call.name, "error": bool(value.error)}
+        return msgspec.structs.replace(value, ui=json_of(value.ui), **changed)
     return ToolResult(parts=_parts(value), call_id=call.id, name=call.name, error=False)
+
+
+def _content_of(result: ToolResult) -> tuple[Part, ...]:
+    """Its parts; what was given as its content and is no part stands alone in there."""
+    match result.parts:
+        case tuple((content,)) if not isinstance(content, Part):
+            return _parts(content)
+        case parts:
+            return parts_of(parts)
 
 
 def failure_of(call: ToolCall, error_type: str, text: str) -> ToolResult:
@@ -77,11 +95,38 @@ def _parts(value: object) -> tuple[Part, ...]:
             return (Text(value),) if value else ()
         case Text() | Image() | File() | Audio():
             return (value,)
-        case list() | tuple() if value and all(isinstance(item, Text | Image | File | Audio) for item in value):
-            return tuple(value)
+        case list() | tuple() if any(isinstance(item, Text | Image | File | Audio) for item in value):
+            return tuple(part for item in value for part in _parts(item))
         case _:
-            require_json(value)  # first: it bounds the depth
-            return (Text(canonical(_plain(value)).decode("utf-8", "replace")),)
+            return (Text(canonical(json_of(value)).decode("utf-8", "replace")),)
+
+
+# Bounds ---------------------------------------------------------------------------------------
+
+
+def _require_bounds(answer: ToolResult) -> None:
+    """Return when the result is no larger than a result may be."""
+    media = sum(len(part.data or "") for part in answer.parts if isinstance(part, Image | File | Audio))
+    words = sum(map(_words, answer.parts)) + (0 if answer.ui is None else len(canonical(answer.ui)))
+    if words > MAX_WORDS:
+        raise NotJson(_too_large(words, "text and JSON", MAX_WORDS))
+    if words + media > MAX_ALL:
+        raise NotJson(_too_large(words + media, "text, JSON and media", MAX_ALL))
+
+
+def _words(part: Part) -> int:
+    """The bytes of a part beside its media."""
+    match part:
+        case Text():
+            return len(part.text.encode())
+        case Image() | File() | Audio():
+            return len(encode(msgspec.structs.replace(part, data=None)))
+        case _:
+            return len(encode(part))
+
+
+def _too_large(size: int, what: str, limit: int) -> str:
+    return f"it holds {size:,} bytes of {what}, and the limit is {limit:,} ({limit // MIB} MiB). Ask for less."
 
 
 # Words that the host made ---------------------------------------------------------------------

@@ -1,104 +1,79 @@
-"""What is wrong with arguments, in sentences from which a model can correct itself."""
+"""What pydantic refused, in sentences from which a model can correct itself."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from suture.errors import InvalidSchema, NotJson
+from suture.tools.shapes import Path, known_keys
+from suture.tools.words import about, json_type, place_of, unknown_key
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
-MAX_VIOLATIONS = 8
-MAX_REASON_BYTES = 2048
 
-
-def schema_violations(schema: Mapping[str, object], arguments: Mapping[str, object]) -> list[str]:
-    """What is wrong with arguments by a JSON schema, one sentence each. References to files or the network are refused.
-
-    Raises:
-        InvalidSchema: the schema itself is not one.
-    """
-    import jsonschema_rs
-
-    def refuse(uri: str) -> dict[str, object]:
-        raise ValueError(f"the reference {uri} leads out of the schema; inline it")
-
-    try:
-        validator = jsonschema_rs.validator_for(dict(schema), retriever=refuse)
-    except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
-        raise InvalidSchema(f"The parameters are no JSON schema: {error}") from error
-    return [
-        f"{'.'.join(map(str, error.instance_path)) or 'the arguments'}: {error.message[:200]}"
-        for error in validator.iter_errors(dict(arguments))
-    ]
-
-
-def violations_of(error: ValidationError, known: list[str]) -> list[str]:
-    """What pydantic refused, one sentence each; `known` are the parameters that there are."""
-    found = []
-    for item in error.errors(include_url=False, include_context=False, include_input=True):
-        place = _place(item["loc"])
+def violations_of(
+    error: ValidationError, schema: Mapping[str, object], arguments: Mapping[str, object], unknown: Mapping[Path, str]
+) -> list[str]:
+    """One sentence for each place that is wrong, those for `unknown` keys last; `schema` names the keys that there are."""
+    found: list[tuple[Path, str]] = []
+    refused: dict[Path, tuple[list[str], str]] = {}  # the alternatives of a union are all refused at one place
+    for item in error.errors(include_url=False, include_context=True, include_input=True):
+        path = _path(item["loc"], item["type"], arguments)
         match item["type"]:
-            case "extra_forbidden" if len(item["loc"]) == 1:
-                found.append(unknown_name("parameter", place, known))
-            case "extra_forbidden":
-                found.append(f"unknown key {place!r}")
-            case "missing":
-                found.append(f"{place!r} is missing")
+            case "extra_forbidden" | "unexpected_keyword_argument" if path in unknown:
+                pass
+            case "extra_forbidden" | "unexpected_keyword_argument":
+                found.append((path, unknown_key(path, known_keys(schema, path[:-1]))))
+            case "missing" | "missing_argument" | "missing_keyword_only_argument":
+                found.append((path, f"{place_of(path)!r} is missing"))
+            case "value_error" | "assertion_error":
+                found.append((path, about(place_of(path), _lower(item["msg"]))))
             case _:
-                came = _json_type(item["input"])
-                found.append(f"{place!r}: {item['msg'][:1].lower()}{item['msg'][1:]}, but {came} came")
-    return found
+                said, _ = refused.setdefault(path, ([], json_type(item["input"])))
+                said.append(_lower(_message(item)))
+                found.append((path, ""))
+    # An alternative that was looked into says more than those whose type does not fit.
+    looked_into = {path[:steps] for path in (*(path for path, _ in found), *unknown) for steps in range(len(path))}
+    told = [said or _sentence(path, *refused[path]) for path, said in found if said or path not in looked_into]
+    return list(dict.fromkeys([*told, *unknown.values()]))
 
 
-def _place(location: Iterable[int | str]) -> str:
-    place = ""
-    for step in location:
-        place += f"[{step}]" if isinstance(step, int) else f".{step}" if place else step
-    return place[:120]
+def _sentence(path: Path, said: list[str], came: str) -> str:
+    return about(place_of(path), f"{' or '.join(dict.fromkeys(said))}, but {came} came")
 
 
-def _json_type(value: object) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "a boolean"
-        case int() | float():
-            return "a number"
-        case str():
-            return "a string"
-        case list() | tuple():
-            return "a list"
+def _path(location: Sequence[int | str], kind: str, arguments: object) -> Path:
+    """Where in the arguments it is. pydantic names the branch of a union in between; no such key is there."""
+    path: list[int | str] = []
+    value: Any = arguments
+    for index, step in enumerate(location):
+        if _has(value, step):
+            value = value[step]
+        elif not ("missing" in kind and index == len(location) - 1):
+            continue
+        path.append(step)
+    return tuple(path)
+
+
+def _has(value: object, step: int | str) -> bool:
+    if isinstance(value, list):
+        return isinstance(step, int) and 0 <= step < len(value)
+    return isinstance(value, Mapping) and step in value
+
+
+def _message(item: Mapping[str, Any]) -> str:
+    """The words of pydantic, where they repeat nothing of what came."""
+    match item["type"]:
+        case "union_tag_invalid":
+            return f"input should have one of {item['ctx']['expected_tags']} as {item['ctx']['discriminator']}"
+        case "uuid_parsing":
+            return "input should be a valid UUID"
+        case "url_parsing" | "url_syntax_violation":
+            return "input should be a valid URL"
         case _:
-            return "an object"
+            return str(item["msg"])
 
 
-def unknown_name(what: str, name: str, known: Sequence[str]) -> str:
-    """Such as 'unknown parameter 'titile' (did you mean 'title'?); expected project_id, title'."""
-    near = get_close_matches(name, known, n=1)
-    hint = f" (did you mean {near[0]!r}?)" if near else ""
-    listed = ", ".join(known[:40]) + (", ..." if len(known) > 40 else "")
-    return f"unknown {what} {name[:120]!r}{hint}; expected {listed or f'no {what} at all'}"
-
-
-def bounded(name: str, violations: Sequence[str]) -> str:
-    """All that is wrong in one text of bounded length."""
-    shown = [" ".join(violation.split()) for violation in violations[:MAX_VIOLATIONS]]
-    more = f"; and {len(violations) - MAX_VIOLATIONS} more" if len(violations) > MAX_VIOLATIONS else ""
-    text = (
-        f"The arguments of {name!r} do not fit: {'; '.join(shown)}{more}. The call was not run; correct it and call again."
-    )
-    return text.encode()[:MAX_REASON_BYTES].decode(errors="ignore")
-
-
-def said(error: Exception) -> str:
-    """What an error says of itself, which is the host's code."""
-    name = "" if type(error) is NotJson else type(error).__name__
-    try:
-        return ": ".join(part for part in (name, str(error)) if part)
-    except Exception:  # noqa: BLE001  an error may fail to say what it is
-        return name
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:]

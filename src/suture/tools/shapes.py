@@ -1,0 +1,156 @@
+"""The schemas that pydantic makes: as a model is shown them, and the keys that no part of them names.
+
+Every object is closed unless its class takes any key (`extra="allow"`): a key that was meant for a field and
+misspelt would else be dropped without a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from suture.tools.words import unknown_key
+
+_Node = Mapping[str, object]
+Path = tuple[int | str, ...]
+
+# Below these keywords stand values, not schemas.
+_VALUES = frozenset(("default", "const", "enum", "examples"))
+# Below these stand names, each with a schema.
+_NAMES = frozenset(("properties", "$defs", "patternProperties"))
+
+
+def shown_schema(schema: _Node, descriptions: Mapping[str, str]) -> dict[str, object]:
+    """The schema as a model sees it: an object at the top, closed, without titles, its parameters described."""
+    tidy = _tidy(_unfolded(schema))
+    assert isinstance(tidy, dict)
+    tidy.pop("description", None)  # the tool has its own
+    properties = tidy.get("properties")
+    if isinstance(properties, dict):
+        tidy["properties"] = {name: _described(node, descriptions.get(name)) for name, node in properties.items()}
+    return tidy
+
+
+def _unfolded(schema: _Node) -> _Node:
+    """A schema that refers to itself, with the object at the top."""
+    match schema:
+        case {"$ref": str(reference), "$defs": dict(definitions)}:
+            return {**definitions[reference.removeprefix("#/$defs/")], "$defs": definitions}
+        case _:
+            return schema
+
+
+def _tidy(node: object) -> object:
+    match node:
+        case list():
+            return [_tidy(item) for item in node]
+        case dict():
+            tidy = {key: _tidy_under(key, item) for key, item in node.items() if not _is_noise(key, item)}
+            if "properties" in tidy:
+                tidy.setdefault("additionalProperties", False)
+            return tidy
+        case _:
+            return node
+
+
+def _is_noise(key: str, item: object) -> bool:
+    return key == "title" and isinstance(item, str)
+
+
+def _tidy_under(key: str, item: object) -> object:
+    if key in _VALUES:
+        return item
+    if key in _NAMES and isinstance(item, dict):
+        return {name: _tidy(node) for name, node in item.items()}
+    return _tidy(item)
+
+
+def _described(node: object, description: str | None) -> object:
+    if not description or not isinstance(node, dict) or "description" in node:
+        return node
+    return {**node, "description": description}
+
+
+# Unknown keys ---------------------------------------------------------------------------------
+
+
+def unknown_keys(schema: _Node, arguments: Mapping[str, object]) -> dict[Path, str]:
+    """A sentence for each key, at any depth, that no object which may stand there has; by the path of the key."""
+    found: dict[Path, str] = {}
+    for path, known in _unknown([schema], arguments, (), schema):
+        found[path] = unknown_key(path, known, len(found))
+    return found
+
+
+def known_keys(schema: _Node, path: Sequence[int | str]) -> list[str]:
+    """The keys that the object at a path may have."""
+    nodes: list[_Node] = [schema]
+    for step in path:
+        nodes = _below(_flat(nodes, schema), step)
+    return _names(_objects(_flat(nodes, schema)))
+
+
+def _unknown(nodes: Sequence[_Node], value: object, path: Path, root: _Node) -> Iterator[tuple[Path, list[str]]]:
+    flat = _flat(nodes, root)
+    match value:
+        case Mapping():
+            objects = _objects(flat)
+            known = _names(objects)
+            closed = bool(objects) and all(node.get("additionalProperties") is False for node in objects)
+            for key, item in value.items():
+                if closed and key not in known:
+                    yield (*path, key), known
+                else:
+                    yield from _unknown(_below(flat, key), item, (*path, key), root)
+        case list():
+            for index, item in enumerate(value):
+                yield from _unknown(_below(flat, index), item, (*path, index), root)
+
+
+def _flat(nodes: Sequence[_Node], root: _Node) -> list[_Node]:
+    """The nodes, with references followed and alternatives side by side."""
+    found: list[_Node] = []
+    stack, seen = list(nodes), set[int]()
+    while stack:
+        node = stack.pop(0)
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        found.append(node)
+        reference, definitions = node.get("$ref"), root.get("$defs")
+        if isinstance(reference, str) and isinstance(definitions, Mapping):
+            stack.append(definitions.get(reference.removeprefix("#/$defs/"), {}))
+        for keyword in ("anyOf", "oneOf", "allOf"):
+            stack.extend(_schemas(node.get(keyword)))
+    return found
+
+
+def _below(flat: Sequence[_Node], step: int | str) -> list[_Node]:
+    """The schemas of one item or key."""
+    found: list[_Node] = []
+    for node in flat:
+        if isinstance(step, int):
+            first = _schemas(node.get("prefixItems"))
+            found += [first[step]] if step < len(first) else _schemas([node.get("items")])
+            continue
+        properties = node.get("properties")
+        if isinstance(properties, Mapping) and step in properties:
+            found += _schemas([properties[step]])
+        else:
+            found += _schemas([node.get("additionalProperties")])
+    return found
+
+
+def _schemas(value: object) -> list[_Node]:
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+
+
+def _objects(flat: Sequence[_Node]) -> list[_Node]:
+    return [node for node in flat if node.get("type") == "object"]
+
+
+def _names(objects: Sequence[_Node]) -> list[str]:
+    found: dict[str, None] = {}
+    for node in objects:
+        properties = node.get("properties")
+        found.update(dict.fromkeys(properties if isinstance(properties, Mapping) else ()))
+    return list(found)

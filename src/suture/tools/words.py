@@ -1,0 +1,96 @@
+"""How a refusal reads: names clipped, values never repeated, the whole of bounded length."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+from suture.errors import NotJson
+
+MAX_VIOLATIONS = 8
+MAX_REASON_BYTES = 2048
+_LONGEST_NAME = 120
+_MOST_NAMES = 40
+
+
+def place_of(path: Iterable[int | str]) -> str:
+    """Such as `items[2].price`; blank for the arguments as a whole."""
+    place = ""
+    for step in path:
+        place += f"[{step}]" if isinstance(step, int) else f".{step}" if place else step
+    return place[:_LONGEST_NAME]
+
+
+def about(place: str, said: str) -> str:
+    """A sentence on a place in the arguments."""
+    return f"{place!r}: {said}" if place else f"the arguments: {said}"
+
+
+def json_type(value: object) -> str:
+    """What came, by its type alone."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a string"
+        case list() | tuple():
+            return "a list"
+        case _:
+            return "an object"
+
+
+def one_of(values: Iterable[object]) -> str:
+    """Allowed values, as JSON."""
+    return " or ".join(shown(value) for value in values)[:400]
+
+
+def shown(value: object) -> str:
+    """A value of a schema, as JSON, clipped."""
+    return json.dumps(value, ensure_ascii=False, default=str)[:_LONGEST_NAME]
+
+
+def unknown_name(what: str, name: str, known: Sequence[str]) -> str:
+    """Such as 'unknown parameter 'titile' (did you mean 'title'?); expected project_id, title'."""
+    return _unknown(what, name[:_LONGEST_NAME], name, known)
+
+
+def unknown_key(path: Sequence[int | str], known: Sequence[str], before: int = 0) -> str:
+    """An object has a key that it may not have; at the top, keys are parameters.
+
+    Behind as many others as are told, it is only named: near names are costly to find.
+    """
+    if before >= MAX_VIOLATIONS:
+        return f"unknown key {place_of(path)!r}"
+    what = "parameter" if len(path) == 1 else "key"
+    return _unknown(what, place_of(path), str(path[-1]), known)
+
+
+def _unknown(what: str, place: str, name: str, known: Sequence[str]) -> str:
+    near = get_close_matches(name[:_LONGEST_NAME], known, n=1)
+    hint = f" (did you mean {near[0]!r}?)" if near else ""
+    listed = ", ".join(known[:_MOST_NAMES]) + (", ..." if len(known) > _MOST_NAMES else "")
+    return f"unknown {what} {place!r}{hint}; expected {listed or f'no {what} at all'}"
+
+
+def bounded(name: str, violations: Sequence[str]) -> str:
+    """All that is wrong in one text of bounded length."""
+    shown = [" ".join(violation.split()) for violation in violations[:MAX_VIOLATIONS]]
+    more = f"; and {len(violations) - MAX_VIOLATIONS} more" if len(violations) > MAX_VIOLATIONS else ""
+    text = (
+        f"The arguments of {name!r} do not fit: {'; '.join(shown)}{more}. The call was not run; correct it and call again."
+    )
+    return text.encode()[:MAX_REASON_BYTES].decode(errors="ignore")
+
+
+def said(error: Exception) -> str:
+    """What an error says of itself, which is the host's code."""
+    name = "" if type(error) is NotJson else type(error).__name__
+    try:
+        return ": ".join(part for part in (name, str(error)) if part)
+    except Exception:  # noqa: BLE001  an error may fail to say what it is
+        return name

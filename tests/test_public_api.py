@@ -33,6 +33,7 @@ DOOR = [
     "Reasoning",
     "Request",
     "Result",
+    "RetryPolicy",
     "Session",
     "Signal",
     "Store",
@@ -52,6 +53,7 @@ DOOR = [
     "heal",
     "load_messages",
     "open_approvals",
+    "open_model",
     "open_store",
     "prune_orphans",
     "refusal",
@@ -76,7 +78,7 @@ SutureError
   HistoryError: UnknownFormat AmbiguousFormat UnhealableHistory NotJson
   StoreError: Conflict Fenced Corrupt SessionNotFound
   SessionError: SessionBusy AwaitingApproval NoSuchApproval AmbiguousCall AlreadyDecided NoSuchMessage InvalidEdit
-  ModelError: RateLimited Overloaded Timeout TransportError IncompleteStream InvalidRequest
+  ModelError: RateLimited Overloaded Timeout TransportError IncompleteStream InvalidAnswer InvalidRequest
   ModelError: AuthenticationError ContentRefused ContextOverflow
   ToolError: InvalidTool InvalidSchema
   BudgetError

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from suture.healing import heal as heal
     from suture.healing import load_messages as load_messages
     from suture.healing import refusal as refusal
+    from suture.loop import RetryPolicy as RetryPolicy
     from suture.messages import Assistant as Assistant
     from suture.messages import Audio as Audio
     from suture.messages import File as File
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from suture.messages import User as User
     from suture.models import Model as Model
     from suture.models import Request as Request
+    from suture.models import open_model as open_model
     from suture.repair import fill_orphans as fill_orphans
     from suture.repair import prune_orphans as prune_orphans
     from suture.session import Approval as Approval
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "suture.agent": ("Agent", "AsyncAgent", "Result", "Signal"),
     "suture.healing": ("Change", "Finding", "Healed", "diagnose", "dump_messages", "heal", "load_messages", "refusal"),
+    "suture.loop": ("RetryPolicy",),
     "suture.messages": (
         "Assistant",
         "Audio",
@@ -73,7 +76,7 @@ _HOMES = {
         "Usage",
         "User",
     ),
-    "suture.models": ("Model", "Request"),
+    "suture.models": ("Model", "Request", "open_model"),
     "suture.repair": ("fill_orphans", "prune_orphans"),
     "suture.session": ("Approval", "AsyncSession", "Session", "StartedCall", "open_approvals", "unknown_outcomes"),
     "suture.stores": ("Store", "open_store"),

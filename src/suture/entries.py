@@ -149,6 +149,18 @@ class Settlement(_Body, frozen=True, gc=False, omit_defaults=True):
     by: str | None = None
 
 
+class Retry(_Body, frozen=True, gc=False, omit_defaults=True):
+    """kind `retry`: an attempt of the model's failed, the first being 1, and is made again after `delay` seconds.
+
+    `usage` is what the attempt cost, where it is known.
+    """
+
+    attempt: int
+    error: str
+    delay: float
+    usage: Usage | None = None
+
+
 class RunStarted(_Body, frozen=True, gc=False, omit_defaults=True):
     """kind `run_started`."""
 
@@ -156,12 +168,15 @@ class RunStarted(_Body, frozen=True, gc=False, omit_defaults=True):
 
 
 class RunFinished(_Body, frozen=True, gc=False, omit_defaults=True):
-    """kind `run_finished`."""
+    """kind `run_finished`. `usage` is of the whole run; `unanswered` is the part of it that no other entry holds: what
+    the last attempt cost when it brought no answer.
+    """
 
     run: str
     status: str
     usage: Usage | None = None
     error: str | None = None
+    unanswered: Usage | None = None
 
 
 Body: TypeAlias = (
@@ -172,6 +187,7 @@ Body: TypeAlias = (
     | Steer
     | Interrupt
     | Settlement
+    | Retry
     | RunStarted
     | RunFinished
 )
@@ -184,6 +200,7 @@ KINDS: dict[str, type[Body]] = {
     "steer": Steer,
     "interrupt": Interrupt,
     "settlement": Settlement,
+    "retry": Retry,
     "run_started": RunStarted,
     "run_finished": RunFinished,
 }

@@ -6,7 +6,7 @@ SutureError
 ├── SessionError      SessionBusy  AwaitingApproval  NoSuchApproval  AmbiguousCall
 │                     AlreadyDecided  NoSuchMessage  InvalidEdit
 ├── ModelError        RateLimited  Overloaded  Timeout  TransportError  IncompleteStream
-│                     InvalidRequest  AuthenticationError  ContentRefused  ContextOverflow
+│                     InvalidAnswer  InvalidRequest  AuthenticationError  ContentRefused  ContextOverflow
 ├── ToolError         InvalidTool  InvalidSchema
 └── BudgetError  SchemaError  CompactionError  ConfigurationError  MissingExtra
 
@@ -35,6 +35,7 @@ __all__ = [
     "Fenced",
     "HistoryError",
     "IncompleteStream",
+    "InvalidAnswer",
     "InvalidEdit",
     "InvalidRequest",
     "InvalidSchema",
@@ -205,6 +206,10 @@ class TransportError(ModelError):
 
 class IncompleteStream(ModelError):
     """The reply ended before its last event, so none of it was kept. Resume to ask again."""
+
+
+class InvalidAnswer(ModelError):
+    """The model's answer cannot be used, so none of it was kept. The message says why; resume to ask again."""
 
 
 class InvalidRequest(ModelError):

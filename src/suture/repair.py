@@ -274,6 +274,10 @@ class IdBook:
         self._taken: set[str] = set()
         self._next: dict[str, int] = {}
 
+    def __contains__(self, id: str) -> bool:
+        """Whether the id is given."""
+        return id in self._taken
+
     def take(self, id: str, place: str) -> str:
         """The id when it is free, else one derived from it; `place` names a call that has none."""
         wanted = name = id or f"call_{place}"

@@ -13,8 +13,11 @@ from suture.loop.asks import (
     AppendNext,
     Ask,
     Done,
+    Draw,
+    Elapsed,
     Emit,
     Failed,
+    Gate,
     Happened,
     Job,
     Look,
@@ -25,20 +28,22 @@ from suture.loop.asks import (
     Now,
     Outcome,
     Overtaken,
+    Prepare,
     Raised,
     Recheck,
     ReconcileJob,
     Replied,
     Returned,
-    Screen,
     Start,
     Stop,
     Stopped,
     ToolJob,
+    WaitJob,
     Written,
 )
+from suture.loop.retries import RetryPolicy
 from suture.messages import Assistant, User
-from suture.tools import Tool, recheck, screen
+from suture.tools import Tool, gate, prepare, recheck
 from tests.rules.logs import AT, Log, shape
 
 
@@ -51,6 +56,7 @@ class Desk:
     answers: list[Assistant | ModelError] = field(default_factory=list)
     max_steps: int | None = 16
     max_concurrency: int = 4
+    retries: RetryPolicy = field(default_factory=RetryPolicy)
     started: list[str] = field(default_factory=list)
     requests: list[list[str]] = field(default_factory=list)
     events: list[str] = field(default_factory=list)
@@ -63,7 +69,9 @@ class Desk:
         """Carry a run over the log to its end."""
         state = self.state = self.log.state
         self._seen = state.head
-        plan = Plan("s", dict(self.tools), max_steps=self.max_steps, max_concurrency=self.max_concurrency)
+        plan = Plan(
+            "s", dict(self.tools), max_steps=self.max_steps, max_concurrency=self.max_concurrency, retries=self.retries
+        )
         flow = run(state, plan, None if prompt is None else User.of(prompt))
         answer: object = None
         while True:
@@ -82,8 +90,12 @@ class Desk:
                 if len(self.log.entries) != expect:
                     return Overtaken(self._news())
                 return Written(self._write(drafts))
-            case Screen(call):
-                return screen(call, self.tools)
+            case Prepare(call):
+                return prepare(call, self.tools)
+            case Gate(ready):
+                return gate(ready)
+            case Draw():
+                return 0.5
             case Recheck(call):
                 return recheck(call, self.tools)
             case Start(job):
@@ -144,6 +156,8 @@ class Desk:
         return (Done(job, self._outcome(job)),)
 
     def _outcome(self, job: Job) -> Outcome:
+        if isinstance(job, WaitJob):
+            return Elapsed()
         if isinstance(job, ModelJob):
             answer = self.answers.pop(0)
             return Replied(answer) if isinstance(answer, Assistant) else Failed(answer)

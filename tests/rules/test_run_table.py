@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from suture.errors import AwaitingApproval, Overloaded
+from suture.loop.retries import ONCE
 from suture.messages import Assistant, Text, ToolCall, ToolResult
 from suture.tools import Tool, tool
 from tests.rules.desk import Desk
@@ -373,8 +374,8 @@ def test_the_step_limit_leaves_calls_open_and_a_new_prompt_renews_it() -> None:
     """At the limit calls are not executed; a text answer at the limit completes; a new prompt has its own budget."""
     log = Log()
     log.user()
-    turn = Assistant((call("c1"),))
-    desk = Desk(log, TOOLS, [turn, turn], max_steps=2)
+    turns = [Assistant((call(id),)) for id in ("c1", "c2")]
+    desk = Desk(log, TOOLS, list(turns), max_steps=2)
     result = desk.run()
     assert (result.status, result.steps, desk.started) == ("max_steps", 2, ["3:0#1"])
     resumed = Desk(log, TOOLS, [], max_steps=2)
@@ -397,7 +398,7 @@ def test_a_turn_that_was_cut_off_runs_nothing() -> None:
 def test_a_model_error_ends_the_run_and_keeps_the_prompt() -> None:
     """The status is "error"; nothing of the turn is stored; resume asks again."""
     log = Log()
-    desk = Desk(log, TOOLS, [Overloaded("busy")])
+    desk = Desk(log, TOOLS, [Overloaded("busy")], retries=ONCE)
     result = desk.run("hello")
     assert (result.status, str(result.error)) == ("error", "busy")
     again = Desk(log, TOOLS, [Assistant.of("hi")])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Self
+from typing import Self, TypeVar
 
 from suture.agent.jobs import GRACE, Work, unprobed
 from suture.agent.recorder import Recorder
@@ -13,15 +13,18 @@ from suture.agent.signal import Signal
 from suture.agent.tasks import TaskDriver
 from suture.agent.threads import ThreadDriver, refuse_in_background
 from suture.errors import ConfigurationError, InvalidTool, ModelError, SutureError
+from suture.healing import Change
 from suture.loop import Ended, Pending, Plan, Status, run
 from suture.loop.asks import Ask
 from suture.loop.events import Event
+from suture.loop.retries import ONCE, RetryPolicy
 from suture.messages import Assistant, Part, Usage, User, parts_of
-from suture.models.base import Model
+from suture.models import Model, open_model
 from suture.session import AsyncSession, Session
 from suture.stores.memory import MemoryStore
-from suture.tools import Handler, Tool, tool
+from suture.tools import AfterTool, BeforeTool, Tool, tool
 
+H = TypeVar("H")
 Watch = Callable[[Event], object]
 
 
@@ -29,10 +32,11 @@ Watch = Callable[[Event], object]
 class Result:
     """How a run ended.
 
-    `status` is completed, awaiting_approval, unknown_outcome, interrupted, max_steps or error. `message` is the last
-    answer of the conversation. `pending` is every call that waits for somebody: its `key`, `call`, and `why`
-    ("approval" or "unknown_outcome"). `usage` and `steps` count this run alone. `error` is set when the model gave
-    no answer.
+    `status` is completed, awaiting_approval, unknown_outcome, interrupted, max_steps, handed_off (a tool ended the turn)
+    or error. `message` is the last answer of the conversation. `pending` is every call that waits for somebody: its
+    `key`, `call`, and `why` ("approval" or "unknown_outcome"). `usage` and `steps` count this run alone. `error` is set
+    when the model gave no answer. `changes` is what had to be left out of the conversation for the provider that was
+    asked, each once; the log keeps it.
     """
 
     status: Status
@@ -41,6 +45,7 @@ class Result:
     usage: Usage
     steps: int
     error: ModelError | None
+    changes: tuple[Change, ...] = ()
 
     @property
     def text(self) -> str:
@@ -49,7 +54,7 @@ class Result:
 
 
 def _result(ended: Ended) -> Result:
-    return Result(ended.status, ended.message, ended.pending, ended.usage, ended.steps, ended.error)
+    return Result(ended.status, ended.message, ended.pending, ended.usage, ended.steps, ended.error, ended.changes)
 
 
 class _Parts:
@@ -57,33 +62,37 @@ class _Parts:
 
     def __init__(
         self,
-        model: Model,
+        model: Model | str,
         session: Session | AsyncSession | None = None,
         *,
         system: str | None = None,
-        tools: Iterable[Tool | Handler] = (),
+        tools: Iterable[object] = (),
         max_steps: int | None = 16,
         max_concurrency: int = 4,
         lease: float = 30.0,
         grace: float = GRACE,
+        retries: bool | RetryPolicy = True,
+        before_tool: BeforeTool | None = None,
+        after_tool: AfterTool | None = None,
         context: object = None,
         name: str | None = None,
     ) -> None:
-        if missing := [name for name in ("name", "stream") if not hasattr(model, name)]:
-            raise ConfigurationError(f"{model!r} is no model: it has no {' and no '.join(missing)} (suture.models.base).")
         if session is not None and not isinstance(session, Session | AsyncSession):
             raise ConfigurationError(f"{session!r} is no session; make one with suture.Session(store, id).")
         if max_steps is not None and max_steps < 1:
             raise ConfigurationError(f"max_steps is at least 1, or None for no limit; not {max_steps}.")
         if max_concurrency < 1 or lease <= 0 or grace < 0:
             raise ConfigurationError("max_concurrency is at least 1, lease more than 0 seconds, grace not below 0.")
-        self.model = model
+        self.model = _model(model)
         self.system = system
         self.tools = _named(tools)
         self.max_steps = max_steps
         self.max_concurrency = max_concurrency
         self.lease = lease
         self.grace = grace
+        self.retries = _policy(retries)
+        self.before_tool = _hook("before_tool(call, ctx)", before_tool)
+        self.after_tool = _hook("after_tool(call, result, ctx)", after_tool)
         self.context = context
         self.name = name
         self._session = session
@@ -93,11 +102,47 @@ class _Parts:
         return Recorder(session.store, session.id, self.lease)
 
     def _work(self, session: Session, recorder: Recorder, signal: Signal | None) -> Work:
-        plan = Plan(session.id, self.tools, self.system, self.max_steps, self.max_concurrency, recorder.owner, self.lease)
+        plan = Plan(
+            session_id=session.id,
+            tools=self.tools,
+            system=self.system,
+            max_steps=self.max_steps,
+            max_concurrency=self.max_concurrency,
+            retries=self.retries,
+            before_tool=self.before_tool,
+            after_tool=self.after_tool,
+            owner=recorder.owner,
+            lease=self.lease,
+        )
         return Work(self.model, session, plan, recorder, self.context, signal, self.grace, self._probe)
 
 
-def _named(tools: Iterable[Tool | Handler]) -> dict[str, Tool]:
+def _model(given: Model | str) -> Model:
+    model = open_model(given) if isinstance(given, str) else given
+    if missing := [name for name in ("name", "stream") if not hasattr(model, name)]:
+        raise ConfigurationError(f"{model!r} is no model: it has no {' and no '.join(missing)} (suture.models.base).")
+    return model
+
+
+def _policy(given: bool | RetryPolicy) -> RetryPolicy:
+    match given:
+        case RetryPolicy():
+            return given
+        case True:
+            return RetryPolicy()
+        case False:
+            return ONCE
+        case _:
+            raise ConfigurationError(f"retries is True, False or a suture.RetryPolicy, not {given!r}.")
+
+
+def _hook(what: str, given: H) -> H:
+    if given is not None and not callable(given):
+        raise ConfigurationError(f"{what} is a function, not {given!r}.")
+    return given
+
+
+def _named(tools: Iterable[object]) -> dict[str, Tool]:
     named: dict[str, Tool] = {}
     for given in tools:
         made = given if isinstance(given, Tool) else tool(given)
@@ -162,14 +207,21 @@ class Agent(_Parts):
     """Runs sessions in plain code. Tools may be plain or async functions.
 
     Args:
-        model: what answers; anything with a `name` and a `stream` (`suture.models.base.Model`).
+        model: what answers: a name such as "anthropic:claude-opus-4-6" (`suture.open_model`), or anything with a
+            `name` and a `stream` (`suture.models.base.Model`).
         session: the session of calls that name none; one in memory when left out.
         system: instructions that lead every request. They are not stored.
-        tools: what the model may call: `suture.tool`s or typed functions.
+        tools: what the model may call: a `Tool`, or what `suture.tool` makes one from: typed functions, classes and
+            objects with a `call`.
         max_steps: answers since the last user message, after which calls are left open; None for no limit.
         max_concurrency: handlers that run at once.
         lease: seconds after which a silent runner may be replaced, when it is not provably dead before.
         grace: seconds that running handlers get when a run has to end.
+        retries: whether, or by which `RetryPolicy`, the model is asked again when it failed or its answer cannot be kept.
+        before_tool: asked as before_tool(call, ctx) before a call runs, and again once it is approved. A text that it
+            returns blocks the call and tells the model why; an error blocks it too. Plain or async.
+        after_tool: asked as after_tool(call, result, ctx) before a result is recorded. What it returns (a ToolResult, or
+            whatever a tool may return) stands instead; None keeps it; an error keeps the result back. Plain or async.
         context: whatever handlers are to find in `ctx.context`.
         name: what the host calls the agent.
     """

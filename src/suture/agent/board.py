@@ -9,7 +9,20 @@ from typing import NamedTuple, Protocol
 from suture.agent.jobs import POLL, Broken, Context, Item
 from suture.agent.signal import Signal
 from suture.entries import Entry
-from suture.loop.asks import Done, Happened, Job, ModelJob, News, Outcome, Signalled, Stopped, TimedOut
+from suture.loop.asks import (
+    Done,
+    Elapsed,
+    Happened,
+    Job,
+    News,
+    Outcome,
+    ReconcileJob,
+    Signalled,
+    Stopped,
+    TimedOut,
+    ToolJob,
+    WaitJob,
+)
 from suture.loop.events import Event
 
 
@@ -40,15 +53,20 @@ class Board:
         self._happened: list[Happened] = []
 
     def started(self, job: Job, ctx: Context | None, work: Cancellable | None) -> None:
-        """A job is on: `work` is None for a handler in a thread, which cannot be cancelled."""
+        """A job is on: `work` is None for a wait, and for a handler in a thread, which cannot be cancelled."""
         self._on[job.id] = _On(job, ctx, work)
+        if isinstance(job, WaitJob):
+            self._limits[job.id] = (time.monotonic() + job.seconds, Elapsed())
         if ctx is not None and ctx.deadline is not None:
             self._limits[job.id] = (ctx.deadline, TimedOut())
 
     def stop(self, job: Job) -> None:
-        """A model call is cancelled, a handler is told; what has not ended after the grace is given up."""
+        """A wait is over, a model call is cancelled, a handler is told; what has not ended after the grace is given up."""
         on = self._on.get(job.id)
         if on is None:
+            return
+        if isinstance(job, WaitJob):
+            self._limits[job.id] = (time.monotonic(), Stopped())
             return
         if on.ctx is not None:
             on.ctx.interrupted = True
@@ -105,8 +123,9 @@ class Board:
             on = self._on[id]
             if on.ctx is not None:
                 on.ctx.interrupted = True
-            if on.work is not None:
+            if on.work is not None or isinstance(on.job, WaitJob):
                 del self._on[id]
+            if on.work is not None:
                 on.work.cancel()
             self._happened.append(Done(on.job, outcome))
 
@@ -139,7 +158,7 @@ class Board:
                 on.ctx.interrupted = True
             elif on.work is not None:
                 on.work.cancel()
-        return {id for id, on in self._on.items() if not isinstance(on.job, ModelJob)}
+        return {id for id, on in self._on.items() if isinstance(on.job, ToolJob | ReconcileJob)}
 
     def abandon(self, handlers: set[int]) -> None:
         """Cancel what is async of the handlers that did not stop."""

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import random
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import Future, wait
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from suture.agent.recorder import Recorder
 from suture.agent.signal import Signal
 from suture.errors import ConfigurationError, IncompleteStream, ModelError, NotJson
+from suture.healing import Change
 from suture.loop import Plan
 from suture.loop.asks import (
     Append,
@@ -21,25 +23,27 @@ from suture.loop.asks import (
     AppendUnclaimed,
     Ask,
     Done,
+    Draw,
     Failed,
+    Gate,
     Job,
     ModelJob,
     NewId,
     Now,
+    Prepare,
     Raised,
     Recheck,
     ReconcileJob,
     Replied,
     Returned,
-    Screen,
     Stopped,
     ToolJob,
 )
-from suture.loop.events import Event, ToolProgress
+from suture.loop.events import Event, RequestMended, ToolProgress
 from suture.messages import Assistant, ToolCall
-from suture.models.base import Delta, Model, ReasoningDelta, TextDelta, ToolCallDelta
+from suture.models.base import Delta, Model, Piece, ReasoningDelta, TextDelta, ToolCallDelta
 from suture.session import Session, new_id, now
-from suture.tools import as_logged, recheck, screen
+from suture.tools import as_logged, gate, prepare, recheck
 
 # A call that no run waits for any more is given this much time to notice.
 GRACE = 2.0
@@ -173,38 +177,59 @@ def _end_by(job: ToolJob | ReconcileJob, error: BaseException) -> Item:
     return Done(job, Raised(error)) if isinstance(error, Exception) else Broken(job, error)
 
 
-async def end_of_model(model: Model, job: ModelJob, report: Callable[[Delta], None]) -> Item:
+async def end_of_model(model: Model, job: ModelJob, report: Callable[[Delta | RequestMended], None]) -> Item:
     """Ask the model, handing on what it streams; its whole answer, or why there is none."""
     whole: Assistant | None = None
+    changes: list[Change] = []
     try:
-        async for piece in model.stream(job.request):
-            if isinstance(piece, Assistant):
-                whole = piece
-            elif isinstance(piece, TextDelta | ReasoningDelta | ToolCallDelta):
-                report(piece)
-            else:
-                raise ConfigurationError(
-                    f"The model {model.name} yielded a {type(piece).__name__}. A model yields TextDelta, ReasoningDelta "
-                    "and ToolCallDelta, and last the whole Assistant (suture.models.base)."
-                )
+        async with _closed_after(model.stream(job.request)) as pieces:
+            async for piece in pieces:
+                match piece:
+                    case Assistant():
+                        whole = piece
+                    case RequestMended():
+                        changes += piece.changes
+                        report(piece)
+                    case TextDelta() | ReasoningDelta() | ToolCallDelta():
+                        report(piece)
+                    case _:
+                        raise _no_piece(model, piece)
     except ModelError as error:
-        return Done(job, Failed(error))
+        return Done(job, Failed(error, tuple(changes)))
     except asyncio.CancelledError:
         if _is_stopped():
             raise
     except BaseException as error:  # noqa: BLE001  what is no model's error is the host's
         return Broken(job, error)
     if whole is None:
-        return Done(
-            job, Failed(IncompleteStream(f"The answer of {model.name} ended before it was whole, so none of it was kept."))
+        missing = IncompleteStream(
+            f"The answer of {model.name} ended before it was whole, so none of it was kept. Ask again."
         )
-    return _reply(model, job, whole)
+        return Done(job, Failed(missing, tuple(changes)))
+    return _reply(model, job, whole, tuple(changes))
 
 
-def _reply(model: Model, job: ModelJob, whole: Assistant) -> Item:
+@asynccontextmanager
+async def _closed_after(pieces: AsyncIterator[Piece]) -> AsyncGenerator[AsyncIterator[Piece], None]:
+    """The pieces; closed when nobody reads them any more, which a generator is not by itself."""
+    try:
+        yield pieces
+    finally:
+        if isinstance(pieces, AsyncGenerator):
+            await pieces.aclose()
+
+
+def _no_piece(model: Model, piece: object) -> ConfigurationError:
+    return ConfigurationError(
+        f"The model {model.name} yielded a {type(piece).__name__}. A model yields RequestMended, TextDelta, ReasoningDelta "
+        "and ToolCallDelta, and last the whole Assistant (suture.models.base)."
+    )
+
+
+def _reply(model: Model, job: ModelJob, whole: Assistant, changes: tuple[Change, ...]) -> Item:
     """The answer as a log will give it back, so that nothing is recorded that nobody can read."""
     try:
-        return Done(job, Replied(as_logged(Assistant, whole)))
+        return Done(job, Replied(as_logged(Assistant, whole), changes))
     except NotJson as error:
         wrong = f"The model {model.name} yielded an Assistant that cannot be written down: {error} (suture.messages)."
         return Broken(job, ConfigurationError(wrong))
@@ -234,13 +259,17 @@ def answer_plain(question: Ask[object], work: Work) -> object:
         case AppendUnclaimed(drafts):
             work.recorder.append_unclaimed(drafts)
             return None
-        case Screen(call):
-            return screen(call, work.plan.tools)
+        case Prepare(call):
+            return prepare(call, work.plan.tools)
+        case Gate(ready):
+            return gate(ready)
         case Recheck(call):
             return recheck(call, work.plan.tools)
         case Now():
             return now()
         case NewId():
             return new_id()
+        case Draw():
+            return random.random()
         case _:
             raise AssertionError(f"no driver answers {question!r}")

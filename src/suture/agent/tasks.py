@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from suture.agent.board import Board
 from suture.agent.heartbeat import kept_alive
+from suture.agent.hooks import ask_hook_async
 from suture.agent.jobs import (
     Broken,
     Context,
@@ -26,6 +27,7 @@ from suture.agent.jobs import (
     end_of_plain,
     is_async,
 )
+from suture.agent.log import log_event, log_start
 from suture.errors import Fenced
 from suture.loop import Closing, Ended, Flow
 from suture.loop.asks import (
@@ -35,21 +37,25 @@ from suture.loop.asks import (
     Ask,
     Done,
     Emit,
+    Gate,
     Happened,
     Job,
     Look,
     ModelJob,
     Next,
+    Permit,
+    Prepare,
     Recheck,
-    Screen,
+    Review,
     Start,
     Stop,
+    WaitJob,
 )
 from suture.loop.events import Event
 from suture.session.worker import in_thread
 
 # Questions whose answer may take time: the store is asked, or the host's own code.
-_BLOCKING = (Append, AppendNext, AppendUnclaimed, Screen, Recheck)
+_BLOCKING = (Append, AppendNext, AppendUnclaimed, Prepare, Recheck, Gate)
 
 # A step of a run: what watchers are told, or what is to be awaited, whose result goes back in.
 _Step: TypeAlias = Event | Coroutine[object, None, object]
@@ -84,6 +90,7 @@ class TaskDriver:
         self._loop = asyncio.get_running_loop()
         try:
             await in_thread(begin)
+            log_start(self.work.session.id, self.work.model.name)
             with self.work.woken_by_signal(self._put), kept_alive(self.recorder):
                 try:
                     steps = self._drive(flow, ended)
@@ -110,6 +117,7 @@ class TaskDriver:
             self.work.probe("before", question)
             match question:
                 case Emit(event):
+                    log_event(self.work.session.id, event)
                     yield event
                     answer = None
                 case Look():
@@ -124,7 +132,9 @@ class TaskDriver:
 
     def _happened(self, patience: float) -> Generator[_Step, object, tuple[Happened, ...]]:
         yield self._wait(patience)
-        yield from self.board.told()
+        for event in self.board.told():
+            log_event(self.work.session.id, event)
+            yield event
         return self.board.happened()
 
     async def _answer(self, question: Ask[object]) -> object:
@@ -134,6 +144,8 @@ class TaskDriver:
                 self._start(job)
             case Stop(job):
                 self.board.stop(job)
+            case Permit() | Review():
+                return await ask_hook_async(question, self.work)
             case _ if isinstance(question, _BLOCKING):
                 return await in_thread(answer_plain, question, self.work)
             case _:
@@ -146,6 +158,9 @@ class TaskDriver:
             self._loop.call_soon_threadsafe(self._inbox.put_nowait, item)
 
     def _start(self, job: Job) -> None:
+        if isinstance(job, WaitJob):
+            self.board.started(job, None, None)
+            return
         if isinstance(job, ModelJob):
             self._submit(job, None, end_of_model(self.work.model, job, self._inbox.put_nowait))
             return

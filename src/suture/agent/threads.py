@@ -10,12 +10,13 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Coroutine, Generator
+from collections.abc import Awaitable, Coroutine, Generator
 from concurrent.futures import Future
 from typing import Literal, TypeAlias
 
 from suture.agent.board import Board
 from suture.agent.heartbeat import kept_alive
+from suture.agent.hooks import ask_hook
 from suture.agent.jobs import (
     Broken,
     Context,
@@ -28,9 +29,10 @@ from suture.agent.jobs import (
     end_of_plain,
     is_async,
 )
+from suture.agent.log import log_event, log_start
 from suture.errors import ConfigurationError, Fenced
 from suture.loop import Closing, Ended, Flow
-from suture.loop.asks import Ask, Done, Emit, Happened, Job, Look, ModelJob, Next, Start, Stop
+from suture.loop.asks import Ask, Done, Emit, Happened, Job, Look, ModelJob, Next, Permit, Review, Start, Stop, WaitJob
 from suture.loop.events import Event
 from suture.stores.shield import shielded
 
@@ -46,6 +48,7 @@ class ThreadDriver:
 
     def drive(self, flow: Flow[Ended]) -> Generator[Event, None, Ended]:
         """Carry the run to its end; yields what watchers are told."""
+        log_start(self.work.session.id, self.work.model.name)
         with self.work.woken_by_signal(self._inbox.put), kept_alive(self.recorder):
             try:
                 return (yield from self._drive(flow))
@@ -73,6 +76,7 @@ class ThreadDriver:
     def _answer(self, question: Ask[object]) -> Generator[Event, None, object]:
         match question:
             case Emit(event):
+                log_event(self.work.session.id, event)
                 yield event
             case Start(job):
                 self._start(job)
@@ -86,11 +90,20 @@ class ThreadDriver:
                     happened = yield from self._happened(self.board.patience())
                 return happened
             case _:
-                return answer_plain(question, self.work)
+                return self._answer_now(question)
         return None
+
+    def _answer_now(self, question: Ask[object]) -> object:
+        """The answer to a question that no job and no watcher is needed for."""
+        if isinstance(question, Permit | Review):
+            return ask_hook(question, self.work, _awaited)
+        return answer_plain(question, self.work)
 
     def _start(self, job: Job) -> None:
         self.recorder.require_claim()
+        if isinstance(job, WaitJob):
+            self.board.started(job, None, None)
+            return
         if isinstance(job, ModelJob):
             self._submit("models", job, None, end_of_model(self.work.model, job, self._inbox.put))
             return
@@ -123,7 +136,9 @@ class ThreadDriver:
         self.board.give_up_overdue()
         if not self.board.has_ended:
             self.board.take_news(self.recorder.news())
-        yield from self.board.told()
+        for event in self.board.told():
+            log_event(self.work.session.id, event)
+            yield event
         return self.board.happened()
 
     def _items(self, patience: float) -> list[Item]:
@@ -144,7 +159,7 @@ class ThreadDriver:
             question = flow.throw(Closing(landed, fenced=isinstance(error, Fenced)))
             while True:
                 self.work.probe("before", question)
-                answer = None if isinstance(question, Emit) else answer_plain(question, self.work)
+                answer = None if isinstance(question, Emit) else self._answer_now(question)
                 self.work.probe("after", question)
                 question = flow.send(answer)
         except (StopIteration, Closing):
@@ -201,6 +216,15 @@ def _background(where: _Where) -> _Background:
 def _carry(coroutine: Coroutine[object, None, Item]) -> Future[Item]:
     """Take what a plain handler wants awaited to where async handlers run."""
     return _background("handlers").submit(coroutine)
+
+
+def _awaited(value: Awaitable[object]) -> object:
+    """What an async hook brings, awaited where async handlers run."""
+
+    async def bring() -> object:
+        return await value
+
+    return asyncio.run_coroutine_threadsafe(bring(), _background("handlers").loop).result()
 
 
 def refuse_in_background() -> None:

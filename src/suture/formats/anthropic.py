@@ -144,6 +144,10 @@ class Anthropic:
         """The request's `system`: a text when it is one, else blocks."""
         return write.head(system)
 
+    def offer(self, name: str, description: str, parameters: Json) -> Json:
+        """A tool as `tools` lists it."""
+        return {"name": name, "description": description, "input_schema": parameters}
+
     def trim(self, request: Json) -> tuple[Json, list[str]]:
         """The request with at most four marks for the cache: those of tools and system stay, then the latest."""
         over = marks(request) - anthropic_check.MAX_CACHE_MARKS
@@ -289,9 +293,8 @@ def _result(block: Json, index: int, at: int) -> ToolResult:
     else:
         raise not_content(content, f"messages[{index}].content[{at}].content")
     return ToolResult(
-        parts,
-        None,
-        _ext(block, _RESULT, **extra) if extra or len(block) > 3 else None,
+        parts=parts,
+        ext=_ext(block, _RESULT, **extra) if extra or len(block) > 3 else None,
         call_id=text_id(block.get("tool_use_id")),
         error=error if isinstance(error, bool) else None,
     )

@@ -159,6 +159,9 @@ class Format(Protocol):
     def head(self, system: Sequence[System], /) -> Json:
         """What of a request holds system text that stands beside the messages."""
 
+    def offer(self, name: str, description: str, parameters: Json) -> Json:
+        """A tool as a request's `tools` lists it; `parameters` is its JSON schema."""
+
     def trim(self, request: Json) -> tuple[Json, list[str]]:
         """The request within limits that count over all of it, and the paths of what was taken away."""
 

@@ -50,6 +50,8 @@ from suture.messages import (
 # Who copies the API; any other word behind the colon is a model of OpenAI's.
 _COPIES = frozenset(
     (
+        "compatible",
+        "openrouter",
         "deepseek",
         "kimi",
         "moonshot",
@@ -68,12 +70,15 @@ _COPIES = frozenset(
 _TAKES_REASONING = frozenset(("deepseek", "kimi", "moonshot"))
 
 _MESSAGE = frozenset(("role", "content"))
-_ASSISTANT = frozenset(("role", "content", "tool_calls", "reasoning_content"))
+_ASSISTANT = frozenset(("role", "content", "tool_calls"))
 _RESULT = frozenset(("role", "content", "tool_call_id", "name"))
 _CALL = frozenset(("id", "type", "function"))
 _FUNCTION = frozenset(("name", "arguments"))
 _TEXT = frozenset(("type", "text"))
-_FIELD: Ext = {NAME: {"field": "reasoning_content"}}
+
+# Where the copies put a model's thinking; the first that is there counts, and `reasoning_details` goes with it.
+_THOUGHTS = ("reasoning_content", "reasoning")
+_DETAILS = "reasoning_details"
 
 
 class OpenAIChat:
@@ -144,6 +149,10 @@ class OpenAIChat:
         """Nothing: system text stands among the messages."""
         return {}
 
+    def offer(self, name: str, description: str, parameters: Json) -> Json:
+        """A tool as `tools` lists it."""
+        return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
+
     def trim(self, request: Json) -> tuple[Json, list[str]]:
         """The request as it is; nothing counts over all of it."""
         return request, []
@@ -158,7 +167,7 @@ class OpenAIChat:
                 places.append(f"{path}.tool_calls[{calls}]")
                 calls += 1
             elif type(part) is Reasoning:
-                places.append(f"{path}.reasoning_content")
+                places.append(f"{path}.{own(part.ext, NAME).get('field', _THOUGHTS[0])}")
             else:
                 places.append(f"{path}.content[{others}]" if listed else f"{path}.content")
                 others += 1
@@ -246,18 +255,33 @@ def _inner(raw: Json, inner: Json, key: str, *known: str) -> Ext | None:
 
 
 def _assistant(raw: Json, index: int, read: _Reader) -> Assistant:
-    content, reasoning = raw.get("content"), raw.get("reasoning_content")
+    content, thought = raw.get("content"), _thought(raw)
     calls = raw.get("tool_calls")
-    parts, _, ext = _content(raw, index, _ASSISTANT, **({"tool_calls": calls} if "tool_calls" in raw and not calls else {}))
-    if content is not None and not isinstance(reasoning, str) and not calls and "tool_calls" not in raw:
+    known = _ASSISTANT if thought is None else _ASSISTANT | thought.keys()
+    parts, _, ext = _content(raw, index, known, **({"tool_calls": calls} if "tool_calls" in raw and not calls else {}))
+    if content is not None and thought is None and not calls and "tool_calls" not in raw:
         return Assistant(parts, None, ext)
-    if isinstance(reasoning, str):
-        parts = (Reasoning(reasoning, ext=_FIELD), *parts)
+    if thought is not None:
+        parts = (_reasoning(thought), *parts)
     if calls is not None and not isinstance(calls, list):
         raise not_a_list(calls, f"messages[{index}].tool_calls")
     if calls:
         parts = (*parts, *[_call(call, index, at, read) for at, call in enumerate(calls)])
     return Assistant(parts, None, ext)
+
+
+def _thought(raw: Json) -> Json | None:
+    """The fields of a message that hold a model's thinking, its words first."""
+    field = next((name for name in _THOUGHTS if isinstance(raw.get(name), str)), None)
+    if field is None:
+        return None
+    return {field: raw[field], **({_DETAILS: raw[_DETAILS]} if _DETAILS in raw else {})}
+
+
+def _reasoning(thought: Json) -> Reasoning:
+    field, text = next(iter(thought.items()))
+    details = {"details": thought[_DETAILS]} if _DETAILS in thought else {}
+    return Reasoning(text, ext={NAME: {"field": field, **details}})
 
 
 def _call(raw: object, index: int, at: int, read: _Reader) -> ToolCall:
@@ -290,7 +314,7 @@ def _result(raw: Json, index: int, content: object) -> ToolResult:
         ext = _ext(raw, _RESULT, {})
     if "name" in raw:
         ext = {NAME: {**own(ext, NAME), "name": name}}
-    return ToolResult(parts, None, ext, call_id=text_id(id), name=name if isinstance(name, str) and name else None)
+    return ToolResult(parts, ext=ext, call_id=text_id(id), name=name if isinstance(name, str) and name else None)
 
 
 def _ext(raw: Json, known: frozenset[str], shape: Json) -> Ext | None:

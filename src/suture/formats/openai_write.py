@@ -55,6 +55,7 @@ def _assistant_wire(message: Assistant, kept: Json) -> Json:
     for part in message.parts:
         if type(part) is Reasoning and (field := own(part.ext, NAME).get("field")):
             raw[field] = part.text
+            raw |= {"reasoning_details": details} if (details := own(part.ext, NAME).get("details")) is not None else {}
     if calls:
         raw["tool_calls"] = calls
     return {**raw, **rest(kept, _SHAPE)}

@@ -17,7 +17,7 @@ from suture.healing.healing import healed, request_of, require_format, trimmed, 
 from suture.healing.passes import run
 from suture.healing.surrogates import is_sendable, surrogate_findings, without_surrogates
 from suture.healing.work import Change, Healed, Options, Work
-from suture.messages import Message, System
+from suture.messages import Message, Origin, System
 
 __all__ = ["Change", "Finding", "Healed", "diagnose", "dump_messages", "fit", "heal", "load_messages", "refusal"]
 
@@ -92,15 +92,18 @@ def dump_messages(messages: Sequence[Message], format: str, model: str | None = 
     return {**form.head(system), "messages": form.encode(messages[leading:])}
 
 
-def fit(messages: Sequence[Message], format: str, model: str | None = None) -> Healed:
+def fit(messages: Sequence[Message], format: str, model: str | None = None, reader: Origin | None = None) -> Healed:
     """The messages as a request of that format, valid by its strictest reading whatever they are.
 
-    Every call is answered, ids are unique in the whole request, nothing foreign or private is sent.
+    Every call is answered, ids are unique in the whole request, nothing foreign or private is sent. `model` is a
+    model or a dialect of the format; `reader` is who will be asked, and gets the reasoning back that it made itself.
     """
     goal = _named(format, model)
     form = format_of(goal.format)
     limits = form.limits(goal.variant)
-    work = Work(messages, form, limits, Options(strict=True, system_apart=True), lambda at: [f"messages[{at}]"])
+    work = Work(
+        messages, form, limits, Options(strict=True, system_apart=True, reader=reader), lambda at: [f"messages[{at}]"]
+    )
     run(work)
     request, more = trimmed({**form.head(work.system), "messages": form.encode(work.messages)}, form)
     changes = [*work.changes, *more]

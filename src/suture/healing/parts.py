@@ -40,8 +40,8 @@ def _refusal(work: Work, message: Message, part: Reasoning) -> str | None:
     if limits.reasoning == "text":
         return None
     if limits.reasoning == "none":
-        came_so = own(part.ext, work.format.name).get("field") and not work.options.strict
-        return None if came_so else "THINKING_FOREIGN"
+        came_so = own(part.ext, work.format.name).get("field")
+        return None if came_so and (not work.options.strict or _is_own(work, message)) else "THINKING_FOREIGN"
     if not (part.encrypted if part.redacted else (part.signature or "").strip()):
         return "THINKING_UNSIGNED"
     origin = message.origin
@@ -52,8 +52,16 @@ def _refusal(work: Work, message: Message, part: Reasoning) -> str | None:
     return "THINKING_FOREIGN" if elsewhere or other else None
 
 
+def _is_own(work: Work, message: Assistant) -> bool:
+    """Whether the one that is asked made the message."""
+    made, reader = message.origin, work.options.reader
+    if made is None or reader is None:
+        return False
+    return (made.provider, made.api, made.model) == (reader.provider, reader.api, reader.model)
+
+
 def _in_field(work: Work, part: Part) -> Part:
-    if type(part) is not Reasoning:
+    if type(part) is not Reasoning or own(part.ext, work.format.name).get("field"):
         return part
     return msgspec.structs.replace(part, ext={work.format.name: {"field": "reasoning_content"}})
 

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import msgspec
 
 from suture.formats.base import Format, Limits
-from suture.messages import Message, Part, System, ToolCall
+from suture.messages import Message, Origin, Part, System, ToolCall
 from suture.repair import Orphans, Unanswered, Why
 
 Lost: TypeAlias = Literal["none", "text", "reasoning", "image", "call", "result"]
@@ -60,6 +60,7 @@ class Options(NamedTuple):
     reason: str | None = None
     strict: bool = False  # a request of our own: ids unique in the history, nothing foreign, no system text inside
     system_apart: bool = False  # the history has a place for system text beside its messages
+    reader: Origin | None = None  # who is asked: takes back the reasoning that it made itself
 
 
 class Paths:

@@ -12,10 +12,11 @@ from typing import Generic, TypeAlias, TypeVar
 
 from suture.entries import Draft, Entry
 from suture.errors import ModelError
-from suture.healing import fit
+from suture.formats import format_of
+from suture.healing import Change, Healed, fit
 from suture.loop.events import Event
-from suture.messages import Assistant, Message, System, ToolCall
-from suture.tools import Tool, Verdict
+from suture.messages import Assistant, Message, Origin, System, ToolCall, ToolResult
+from suture.tools import Ready, Refused, Tool, Verdict
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -31,10 +32,23 @@ class Request:
     system: str | None = None
     tools: tuple[Tool, ...] = ()
 
+    def fitted(self, format: str, model: str | None = None, reader: Origin | None = None) -> Healed:
+        """The request as that provider, model or dialect takes it: `history` is a dict of `messages` and, where there
+        are any, `system` and `tools`; `changes` is what had to be left out of the conversation. `reader` is who will be
+        asked, and gets the reasoning back that it made itself.
+        """
+        system = (System.of(self.system),) if self.system else ()
+        healed = fit((*system, *self.messages), format, model, reader)
+        if not self.tools:
+            return healed
+        form = format_of(format)
+        offered = [form.offer(tool.name, tool.description, tool.parameters) for tool in self.tools]
+        assert isinstance(healed.history, dict)
+        return Healed({**healed.history, "tools": offered}, healed.changes, healed.hints)
+
     def wire(self, format: str) -> object:
         """The request as that provider would receive it, such as {"messages": [...]}."""
-        system = (System.of(self.system),) if self.system else ()
-        return fit((*system, *self.messages), format).history
+        return self.fitted(format).history
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +83,23 @@ class ReconcileJob:
     idempotency_key: str
 
 
-Job: TypeAlias = ModelJob | ToolJob | ReconcileJob
+@dataclass(frozen=True, slots=True)
+class WaitJob:
+    """Let time pass, in seconds."""
+
+    id: int
+    seconds: float
+
+
+Job: TypeAlias = ModelJob | WaitJob | ToolJob | ReconcileJob
 
 
 @dataclass(frozen=True, slots=True)
 class Replied:
-    """The model's whole answer."""
+    """The model's whole answer, and what had to be changed in what was sent."""
 
     message: Assistant
+    changes: tuple[Change, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +107,7 @@ class Failed:
     """The model gave none."""
 
     error: ModelError
+    changes: tuple[Change, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +130,16 @@ class TimedOut:
 
 
 @dataclass(frozen=True, slots=True)
+class Elapsed:
+    """The time has passed."""
+
+
+@dataclass(frozen=True, slots=True)
 class Stopped:
     """The job was stopped. A handler may still be running."""
 
 
-Outcome: TypeAlias = Replied | Failed | Returned | Raised | TimedOut | Stopped
+Outcome: TypeAlias = Replied | Failed | Elapsed | Returned | Raised | TimedOut | Stopped
 
 # What can happen while the loop waits ----------------------------------------------------------
 
@@ -193,7 +222,9 @@ class Start(Ask[None]):
 
 @dataclass(frozen=True, slots=True)
 class Stop(Ask[None]):
-    """Stop the job: a model call is cancelled, a handler told; after some grace it is given up. Its `Done` still comes."""
+    """Stop the job: a model call is cancelled, a wait is over, a handler is told and after some grace given up. Its
+    `Done` still comes.
+    """
 
     job: Job
 
@@ -209,17 +240,39 @@ class Next(Ask["tuple[Happened, ...]"]):
 
 
 @dataclass(frozen=True, slots=True)
-class Screen(Ask[Verdict]):
-    """Whether a model's call may run."""
+class Prepare(Ask[Ready | Refused]):
+    """The call that may run by the tools of now, its arguments normalised, as the model made it."""
 
     call: ToolCall
 
 
 @dataclass(frozen=True, slots=True)
-class Recheck(Ask[Verdict]):
-    """Whether a call that is approved, or had started, may run by the tools of now."""
+class Recheck(Ask[Ready | Refused]):
+    """Whether a call may run by the tools of now exactly as a person saw it."""
 
     call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class Permit(Ask[str | None]):
+    """Why the host's `before_tool` forbids the attempt; None when it does not."""
+
+    job: ToolJob
+
+
+@dataclass(frozen=True, slots=True)
+class Gate(Ask[Verdict]):
+    """Whether a person has to approve the call first."""
+
+    ready: Ready
+
+
+@dataclass(frozen=True, slots=True)
+class Review(Ask[ToolResult]):
+    """The result as the host's `after_tool` wants it recorded."""
+
+    job: ToolJob | ReconcileJob
+    result: ToolResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +285,11 @@ class Emit(Ask[None]):
 @dataclass(frozen=True, slots=True)
 class Now(Ask[str]):
     """The time, UTC, ISO 8601."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draw(Ask[float]):
+    """A number drawn from [0, 1)."""
 
 
 @dataclass(frozen=True, slots=True)

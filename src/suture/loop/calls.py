@@ -12,19 +12,22 @@ from suture.entries import ApprovalRequest, Interrupt, ToolStarted, call_digest,
 from suture.errors import NotJson
 from suture.loop.asks import (
     Done,
+    Elapsed,
     Emit,
     Failed,
+    Gate,
     Happened,
     Look,
-    ModelJob,
     News,
     Next,
+    Permit,
+    Prepare,
     Raised,
     Recheck,
     ReconcileJob,
     Replied,
     Returned,
-    Screen,
+    Review,
     Signalled,
     Start,
     Stop,
@@ -39,7 +42,7 @@ from suture.loop.plan import Flow, Plan, idempotency_key
 from suture.messages import ToolCall, ToolResult
 from suture.repair import stand_in
 from suture.replay import Call, State, own
-from suture.tools import Gated, Ready, Refused, Tool, failure_of, raised, result_of
+from suture.tools import Gated, Ready, Refused, Tool, Verdict, failure_of, raised, result_of
 
 
 class _Executable(NamedTuple):
@@ -54,7 +57,9 @@ def is_refused(state: State, call: Call) -> bool:
 
 
 class Calls:
-    """The calls that a run takes up, and the jobs that are on. `landed` are ends that nobody has looked at yet."""
+    """The calls that a run takes up, and the jobs that are on. `landed` are ends that nobody has looked at yet,
+    `executed` the keys of the calls whose handlers have ended in this run.
+    """
 
     def __init__(self, journal: Journal, plan: Plan) -> None:
         self.journal = journal
@@ -64,6 +69,8 @@ class Calls:
         self._jobs = 0
         self._running: dict[int, ToolJob | ReconcileJob] = {}
         self._reconciled: set[str] = set()
+        self._in_review: Done | None = None
+        self.executed: set[str] = set()
 
     def next_job(self) -> int:
         """A number for a job, counted from 1."""
@@ -121,24 +128,35 @@ class Calls:
         return [*ready, *self._reconcilable()]
 
     def _screened(self, call: Call, ready: list[_Executable]) -> Flow[None]:
-        if call.released:
-            return (yield from self._rechecked(call, ready))
-        match (yield from ask(Screen(call.call))):
+        """Take up a call that never started; a person may have to approve it first."""
+        verdict = yield from self._permitted(call)
+        if isinstance(verdict, Ready) and not call.released:
+            verdict = yield from ask(Gate(verdict))
+        yield from self._go_by(verdict, call, ready)
+
+    def _rechecked(self, call: Call, ready: list[_Executable]) -> Flow[None]:
+        """Take up a call that was approved, or had started."""
+        yield from self._go_by((yield from self._permitted(call)), call, ready)
+
+    def _permitted(self, call: Call) -> Flow[Verdict]:
+        """Whether the call may run by the tools of now, and by the host's hook. What a person saw is not normalised."""
+        verdict = yield from ask(Prepare(call.call) if call.request is None else Recheck(call.prepared))
+        if isinstance(verdict, Ready) and self.plan.before_tool is not None:
+            item = _Executable(call, verdict.call, verdict.tool)
+            if (reason := (yield from ask(Permit(self._attempt_at(item))))) is not None:
+                return Refused("blocked", reason)
+        return verdict
+
+    def _go_by(self, verdict: Verdict, call: Call, ready: list[_Executable]) -> Flow[None]:
+        match verdict:
             case Ready(prepared, tool):
                 ready.append(_Executable(call, prepared, tool))
             case Gated(prepared, tool):
                 yield from self._park(call, prepared, tool)
             case Refused() as refused:
                 yield from self._refuse(call, refused)
-        return None
-
-    def _rechecked(self, call: Call, ready: list[_Executable]) -> Flow[None]:
-        match (yield from ask(Recheck(call.prepared))):
-            case Ready(prepared, tool):
-                ready.append(_Executable(call, prepared, tool))
-            case Refused() as refused:
-                yield from self._refuse(call, refused)
-        return None
+            case _:
+                assert_never(verdict)
 
     def _decided(self, call: Call, ready: list[_Executable]) -> Flow[None]:
         assert call.decision is not None
@@ -148,7 +166,12 @@ class Calls:
             yield from self.journal.answer([(call, stand_in(call.call, "denied", call.decision.body.note))])
 
     def _refuse(self, call: Call, refused: Refused) -> Flow[None]:
-        yield from self.journal.answer([(call, failure_of(call.call, refused.error_type, refused.reason))])
+        """Answer with why the call may not run; one that had started may have run all the same."""
+        if call.status == "started":
+            result = stand_in(call.call, "unknown", f"it may not run again: {refused.reason}")
+        else:
+            result = failure_of(call.call, refused.error_type, refused.reason)
+        yield from self.journal.answer([(call, result)])
 
     def _park(self, call: Call, prepared: ToolCall, tool: Tool) -> Flow[None]:
         changed = canonical(prepared.arguments) != canonical(call.call.arguments)
@@ -159,7 +182,7 @@ class Calls:
             effect=tool.effect,
             description=tool.description,
             parameters=tool.parameters,
-            provenance="arguments" if changed else None,
+            provenance="normalize" if changed else None,
         )
         yield from self.journal.append([(body, (mark("approval", call.key),), ())])
         yield from ask(Emit(ApprovalNeeded(call.key, body)))
@@ -200,44 +223,58 @@ class Calls:
 
     def _start(self, item: _Executable) -> Flow[None]:
         """Start a handler. The start is written directly before it, so a log without one knows it never ran."""
-        call, key = item.call, item.call.key
-        attempt = call.attempt.body.attempt if call.attempt is not None else 0
-        once = idempotency_key(self.plan.session_id, key)
+        call, key, job = item.call, item.call.key, self._attempt_at(item)
         if call.outcome_unknown:
-            reconcile = ReconcileJob(self.next_job(), key, item.prepared, item.tool, attempt, once)
+            reconcile = ReconcileJob(job.id, key, job.call, job.tool, job.attempt - 1, job.idempotency_key)
             self._running[reconcile.id] = reconcile
             yield from ask(Start(reconcile))
             return
-        job = ToolJob(self.next_job(), key, item.prepared, item.tool, attempt + 1, once)
         yield from ask(Emit(ToolStarting(key, own(item.prepared), job.attempt)))
         # A timeout ends an async handler; a plain one may go on for as long as its process lives.
         ends = item.tool.timeout is not None and iscoroutinefunction(item.tool.handler)
         expires = item.tool.timeout + self.plan.lease if ends and item.tool.timeout is not None else None
-        body = ToolStarted(key, item.tool.effect, job.attempt, once, self.plan.owner, expires)
+        body = ToolStarted(key, item.tool.effect, job.attempt, job.idempotency_key, self.plan.owner, expires)
         opens = () if is_repeatable(item.tool.effect) else (mark("started", key),)
         yield from self.journal.append([(body, opens, ())])
         self._running[job.id] = job
         yield from ask(Start(job))
 
+    def _attempt_at(self, item: _Executable) -> ToolJob:
+        """The next attempt at a call."""
+        call, key = item.call, item.call.key
+        attempt = call.attempt.body.attempt if call.attempt is not None else 0
+        once = idempotency_key(self.plan.session_id, key)
+        return ToolJob(self.next_job(), key, item.prepared, item.tool, attempt + 1, once)
+
     def tool_done(self, done: Done) -> Flow[None]:
         """Record what a handler brought. Of a stopped one nothing is known, so nothing is recorded."""
         job = done.job
-        if isinstance(job, ModelJob):
+        if not isinstance(job, ToolJob | ReconcileJob):
             return
         self._running.pop(job.id, None)
-        call = self.state.calls[job.key]
-        result = result_of_job(job, done)
-        if result is not None:
-            yield from self.journal.answer([(call, result)])
+        self._in_review = done
+        answered = yield from self._answer_of(done)
+        self._in_review = None
+        if answered is not None:
+            self.executed.add(job.key)
+            yield from self.journal.answer([answered])
 
-    def ends(self, done: Iterable[Done]) -> list[Answered]:
+    def ends(self, done: Iterable[Done]) -> Flow[list[Answered]]:
         """The answers that the ends of jobs give, those that nobody has looked at before first."""
-        found = [
-            (self.state.calls[one.job.key], result_of_job(one.job, one))
-            for one in (*self.landed, *done)
-            if not isinstance(one.job, ModelJob)
-        ]
-        return [(call, result) for call, result in found if result is not None]
+        review = [self._in_review] if self._in_review is not None else []
+        answers: deque[Answered | None] = deque()
+        for one in (*review, *self.landed, *done):
+            answers.append((yield from self._answer_of(one)))
+        return [answered for answered in answers if answered is not None]
+
+    def _answer_of(self, done: Done) -> Flow[Answered | None]:
+        """The answer that the end of a job gives its call, as the host's hook wants it recorded."""
+        job = done.job
+        if not isinstance(job, ToolJob | ReconcileJob) or (result := result_of_job(job, done)) is None:
+            return None
+        if self.plan.after_tool is not None and result.synthetic is None:
+            result = yield from ask(Review(job, result))
+        return self.state.calls[job.key], result
 
 
 def result_of_job(job: ToolJob | ReconcileJob, done: Done) -> ToolResult | None:
@@ -256,7 +293,7 @@ def result_of_job(job: ToolJob | ReconcileJob, done: Done) -> ToolResult | None:
             if isinstance(job, ReconcileJob):
                 return None
             return stand_in(job.call, "timeout", f"{job.tool.timeout:g} seconds" if job.tool.timeout else None)
-        case Stopped() | Replied() | Failed():
+        case Stopped() | Replied() | Failed() | Elapsed():
             return None
         case _:
             assert_never(done.outcome)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 from suture.entries import ApprovalRequest
+from suture.errors import ModelError
+from suture.healing import Change
 from suture.messages import Message, ToolCall, ToolResult
 
 
@@ -34,6 +36,27 @@ class ToolCallDelta:
     id: str
     name: str
     arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class RequestMended:
+    """What the adapter had to change or leave out of the conversation for the provider that it asks."""
+
+    type: ClassVar[str] = "request_mended"
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Retrying:
+    """The model's attempt failed; it is asked again after `delay` seconds. What was streamed of it does not count.
+
+    `attempt` is the number of the one that failed, from 1.
+    """
+
+    type: ClassVar[str] = "retry"
+    attempt: int
+    error: ModelError
+    delay: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +119,8 @@ Event: TypeAlias = (
     TextDelta
     | ReasoningDelta
     | ToolCallDelta
+    | RequestMended
+    | Retrying
     | ToolStarting
     | ToolProgress
     | ToolFinished

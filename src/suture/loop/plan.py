@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 from suture.canonical import digest
 from suture.errors import ModelError
+from suture.healing import Change
 from suture.loop.asks import Ask, Done
+from suture.loop.retries import RetryPolicy
 from suture.messages import Assistant, ToolCall, Usage
-from suture.replay import State
-from suture.tools import Tool
+from suture.replay import State, TurnBlock
+from suture.tools import AfterTool, BeforeTool, Tool
 
 T = TypeVar("T")
 Flow: TypeAlias = Generator[Ask[Any], Any, T]
@@ -29,6 +31,9 @@ class Plan:
     system: str | None = None
     max_steps: int | None = 16
     max_concurrency: int = 4
+    retries: RetryPolicy = field(default_factory=RetryPolicy)
+    before_tool: BeforeTool | None = None
+    after_tool: AfterTool | None = None
     owner: str = ""
     lease: float = 30.0
 
@@ -51,6 +56,7 @@ class Ended:
     usage: Usage = field(default_factory=Usage)
     steps: int = 0
     error: ModelError | None = None
+    changes: tuple[Change, ...] = ()
 
 
 class Closing(Exception):
@@ -63,6 +69,18 @@ class Closing(Exception):
         super().__init__()
         self.landed = tuple(landed)
         self.fenced = fenced
+
+
+def is_handed_off(state: State, tools: Mapping[str, Tool]) -> bool:
+    """Whether the conversation ends in a turn of which a tool that ends turns was executed, whatever came of it."""
+    last = state.blocks[-1] if state.blocks else None
+    if not isinstance(last, TurnBlock) or not all(call.answered for call in last.calls):
+        return False
+    return any(call.attempt is not None and _ends_turn(tools.get(call.call.name)) for call in last.calls)
+
+
+def _ends_turn(tool: Tool | None) -> bool:
+    return tool is not None and tool.ends_turn
 
 
 def pending_of(state: State) -> tuple[Pending, ...]:

@@ -19,32 +19,29 @@ and `calls.Calls` (what is done then).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from suture.entries import RunFinished, RunStarted, mark
-from suture.errors import AwaitingApproval, ModelError
+from suture.errors import AwaitingApproval
 from suture.loop.asks import (
     AppendNext,
     Emit,
-    Failed,
-    ModelJob,
     NewId,
-    Next,
-    Replied,
     Request,
-    Start,
-    Stop,
     Written,
     ask,
 )
+from suture.loop.attempts import Attempts
 from suture.loop.calls import Calls, is_refused
 from suture.loop.events import Finished
 from suture.loop.journal import Journal, answering
-from suture.loop.plan import Closing, Ended, Flow, Plan, Status, pending_of
+from suture.loop.plan import Closing, Ended, Flow, Plan, Status, is_handed_off, pending_of
 from suture.messages import Assistant, Usage, User
 from suture.repair import stand_in
-from suture.replay import Call, State
+from suture.replay import Call, State, TurnBlock
 
 # A turn that stopped for one of these is whole, so its calls may run; any other may be cut off.
-_WHOLE = (None, "stop", "tool_use")
+_WHOLE = (None, "stop", "tool_use", "pause")
 
 
 def run(state: State, plan: Plan, prompt: User | None = None) -> Flow[Ended]:
@@ -55,7 +52,7 @@ def run(state: State, plan: Plan, prompt: User | None = None) -> Flow[Ended]:
     """
     if prompt is not None:
         _refuse_while_waiting(state)
-    elif _nothing_to_do(state):
+    elif _nothing_to_do(state, plan):
         return Ended(_resting_status(state), state.last_assistant, pending_of(state))
     return (yield from _Run(state, plan, prompt).go())
 
@@ -70,7 +67,7 @@ def _refuse_while_waiting(state: State) -> None:
         )
 
 
-def _nothing_to_do(state: State) -> bool:
+def _nothing_to_do(state: State, plan: Plan) -> bool:
     """Whether a run without a prompt would change nothing."""
     if state.run is not None or state.idle_marks():
         return False
@@ -78,12 +75,14 @@ def _nothing_to_do(state: State) -> bool:
     if working or any(is_refused(state, call) for call in state.unanswered.values()):
         return False
     return any(call.status == "parked" for call in state.open_calls()) or (
-        not state.inbox and state.answered and not _unknown_in_tail(state)
+        not state.inbox and (state.answered or is_handed_off(state, plan.tools)) and not _unknown_in_tail(state)
     )
 
 
 def _resting_status(state: State) -> Status:
-    return "awaiting_approval" if state.waiting_calls() else "completed"
+    if state.waiting_calls():
+        return "awaiting_approval"
+    return "completed" if state.answered else "handed_off"
 
 
 def _unknown_in_tail(state: State) -> list[Call]:
@@ -101,16 +100,17 @@ class _Run:
         self.promptless = prompt is None
         self.journal = Journal(state)
         self.calls = Calls(self.journal, plan)
+        self.model = Attempts(self.journal, self.calls, plan)
         self.id = ""
         self.steps = 0
-        self.usage = Usage()
-        self.error: ModelError | None = None
+        self.answered = Usage()
 
     def go(self) -> Flow[Ended]:
         try:
             return (yield from self._go())
         except Closing as closing:
-            yield from self.journal.close(self.calls.ends(closing.landed), fenced=closing.fenced)
+            brought = yield from self.calls.ends(closing.landed)
+            yield from self.journal.close(brought, fenced=closing.fenced)
             raise
 
     def _go(self) -> Flow[Ended]:
@@ -123,7 +123,20 @@ class _Run:
                 break
         if status == "awaiting_approval" and self.prompt is not None:
             _refuse_while_waiting(self.state)
-        return Ended(status, self.state.last_assistant, pending_of(self.state), self.usage, self.steps, self.error)
+        return Ended(
+            status=status,
+            message=self.state.last_assistant,
+            pending=pending_of(self.state),
+            usage=self.usage,
+            steps=self.steps,
+            error=self.model.error,
+            changes=self.model.changes,
+        )
+
+    @property
+    def usage(self) -> Usage:
+        """What every attempt of this run cost, those that brought no answer included."""
+        return self.answered + self.model.usage
 
     def _begin(self) -> Flow[None]:
         """Open the run. What a person stopped is closed in the same batch, since opening forgets the stop."""
@@ -150,6 +163,8 @@ class _Run:
                 continue
             if self.promptless and _unknown_in_tail(self.state):
                 return "unknown_outcome"
+            if self.prompt is None and self._hands_off():
+                return "handed_off"
             yield from self._deliver()
             if self.state.answered and not self.state.inbox:
                 return "completed"
@@ -158,17 +173,27 @@ class _Run:
             if self._out_of_steps():
                 return "max_steps"
             if not (yield from self._ask_model()):
-                return "error" if self.error is not None else "interrupted"
+                return "error" if self.model.error is not None else "interrupted"
             if self.state.open_calls() and self._out_of_steps():
                 return "max_steps"
+
+    def _hands_off(self) -> bool:
+        """Whether a tool ended the turn. What waits for delivery is left for the next run, unless that is this one."""
+        if not is_handed_off(self.state, self.plan.tools):
+            return False
+        return not self.state.inbox or not self.calls.executed.isdisjoint(self._keys_of_last_turn())
+
+    def _keys_of_last_turn(self) -> Iterator[str]:
+        last = self.state.blocks[-1]
+        return (call.key for call in last.calls) if isinstance(last, TurnBlock) else iter(())
 
     def _out_of_steps(self) -> bool:
         return self.plan.max_steps is not None and self.state.steps >= self.plan.max_steps
 
     def _finish(self, status: Status) -> Flow[bool]:
         """End the run, unless something arrived that it can still take up."""
-        error = str(self.error) if self.error is not None else None
-        body = RunFinished(self.id, status, self.usage, error)
+        error = str(self.model.error) if self.model.error is not None else None
+        body = RunFinished(self.id, status, self.usage, error, self.model.unanswered)
         while True:
             # Taken before anything is asked: whoever else reads through the same handle moves the head meanwhile.
             head, closes = self.state.head, (mark("run", self.id), *self.state.idle_marks())
@@ -199,35 +224,14 @@ class _Run:
         """Ask the model and record its answer; whether there is one."""
         seen = self.state.head
         request = Request(self.state.request(), self.plan.system, tuple(self.plan.tools.values()))
-        job = ModelJob(self.calls.next_job(), request)
-        yield from ask(Start(job))
-        outcome = yield from self._until_done(job)
-        match outcome:
-            case Replied(message):
-                yield from self._take_answer(message, seen)
-                return True
-            case Failed(error):
-                self.error = error
-            case _:
-                pass
-        return False
-
-    def _until_done(self, job: ModelJob) -> Flow[object]:
-        stopping = False
-        while True:
-            yield from self.calls.take((yield from ask(Next())))
-            for done in list(self.calls.landed):
-                self.calls.landed.remove(done)
-                if done.job is job or done.job == job:
-                    return done.outcome
-                yield from self.calls.tool_done(done)
-            if self.state.interrupt is not None and not stopping:
-                stopping = True
-                yield from ask(Stop(job))
+        message = yield from self.model.answer(request)
+        if message is not None:
+            yield from self._take_answer(message, seen)
+        return message is not None
 
     def _take_answer(self, message: Assistant, seen: int) -> Flow[None]:
         self.steps += 1
-        self.usage += message.usage or Usage()
+        self.answered += message.usage or Usage()
         yield from self.journal.record(message, seen=seen)
         if message.stop_reason not in _WHOLE:
             reason = f"the model's turn ended early ({message.stop_reason})"

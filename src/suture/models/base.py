@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from suture.loop.asks import Request
-from suture.loop.events import Delta, ReasoningDelta, TextDelta, ToolCallDelta
+from suture.loop.events import Delta, ReasoningDelta, RequestMended, TextDelta, ToolCallDelta
 from suture.messages import Assistant
 
-__all__ = ["Delta", "Model", "Piece", "ReasoningDelta", "Request", "TextDelta", "ToolCallDelta"]
+__all__ = ["Delta", "Model", "Piece", "ReasoningDelta", "Request", "RequestMended", "TextDelta", "ToolCallDelta"]
 
-Piece: TypeAlias = Delta | Assistant
+Piece: TypeAlias = RequestMended | Delta | Assistant
 
 
 @runtime_checkable
@@ -25,7 +25,8 @@ class Model(Protocol):
     def stream(self, request: Request) -> AsyncIterator[Piece]:
         """The answer in pieces, and last, once the provider has said that it is whole, the whole of it.
 
-        Closing the iterator stops the answer at once.
+        First of all comes a `RequestMended`, when something had to be left out of the conversation for this provider
+        (`request.fitted` says what). Closing the iterator (`aclose`) stops the answer at once.
 
         Raises:
             ModelError: there is no whole answer. Nothing of it counts, and the run ends with status "error". Any

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TypeAlias
 
 from suture.arguments import parse
@@ -33,7 +34,7 @@ class ScriptedModel:
         self.requests: list[Request] = []
         self._script = list(script)
 
-    async def stream(self, request: Request) -> AsyncIterator[Piece]:
+    async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
         """The next step's answer, text and argument text in pieces."""
         self.requests.append(request)
         asked = len(self.requests)
@@ -44,6 +45,23 @@ class ScriptedModel:
             raise answer
         for piece in pieces(answer, self.name):
             yield piece
+
+
+def from_file(path: str) -> ScriptedModel:
+    """A model that answers from a JSON file: a list of turns, as `ScriptedModel` takes them.
+
+    Raises:
+        ConfigurationError: the file cannot be read, or holds something else.
+    """
+    try:
+        script = json.loads(Path(path).read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise ConfigurationError(f"The script {path!r} cannot be read: {error}. It is a JSON list of turns.") from error
+    if not isinstance(script, list) or not all(isinstance(turn, dict) for turn in script):
+        raise ConfigurationError(f'The script {path!r} is no JSON list of turns, such as [{{"text": "Hello."}}].')
+    for turn in script:
+        pieces(turn, "")
+    return ScriptedModel(script, name=f"scripted:{path}")
 
 
 async def _answer(step: Step, request: Request) -> Answer:

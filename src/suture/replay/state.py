@@ -18,6 +18,7 @@ from suture.entries import (
     Entry,
     Interrupt,
     MessageBody,
+    Retry,
     RunFinished,
     RunStarted,
     Settlement,
@@ -141,10 +142,13 @@ class State:
                     self._note_stop()
             case Settlement():
                 self._settled(entry.seq, body)
+            case Retry():
+                self.usage += body.usage or Usage()
             case RunStarted():
                 self.run, self.interrupt, self.last_status = body.run, None, None
             case RunFinished():
                 self.run, self.last_status = None, body.status
+                self.usage += body.unanswered or Usage()
                 self._note_stop()
             case _:
                 assert_never(body)
@@ -415,8 +419,15 @@ class State:
 
     @property
     def answered(self) -> bool:
-        """Whether nothing waits for the model: the conversation is empty or ends in an answer without calls."""
-        return not self.blocks or (isinstance(self.blocks[-1], Single) and self.blocks[-1] is self._last_assistant)
+        """Whether nothing waits for the model: the conversation is empty or ends in an answer without calls.
+
+        A paused turn (of a provider that runs tools itself) is none: it goes on when it is sent back.
+        """
+        if not self.blocks:
+            return True
+        last = self.blocks[-1]
+        paused = isinstance(last.message, Assistant) and last.message.stop_reason == "pause"
+        return isinstance(last, Single) and last is self._last_assistant and not paused
 
     @property
     def steps(self) -> int:
@@ -427,6 +438,10 @@ class State:
                 break
             count += isinstance(block.message, Assistant)
         return count
+
+    def has_given(self, id: str) -> bool:
+        """Whether a call of this conversation goes by that wire id."""
+        return id in self._book
 
     def find_calls(self, name: str) -> list[Call]:
         """The calls that a key or a wire id names."""

@@ -1,0 +1,40 @@
+"""What a run tells the operator's log, under the name `suture`: what happened, never what was said.
+
+Arguments, results, messages and the texts of providers, which may quote any of them, stay out of it.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from suture.loop.events import ApprovalNeeded, Event, Finished, RequestMended, Retrying, ToolFinished, ToolStarting
+
+_LOG = logging.getLogger("suture")
+
+
+def log_start(session_id: str, model: str) -> None:
+    """A run begins."""
+    _LOG.info("session %s: a run begins, with %s", session_id, model)
+
+
+def log_event(session_id: str, event: Event) -> None:
+    """What of an event an operator needs; nothing of most."""
+    match event:
+        case ToolStarting(key, call, attempt):
+            _LOG.info("session %s: call %s (%s) starts, attempt %d", session_id, key, call.name, attempt)
+        case ToolFinished(key, result):
+            _LOG.info("session %s: call %s is answered%s", session_id, key, ", as an error" if result.error else "")
+        case ApprovalNeeded(key):
+            _LOG.info("session %s: call %s waits for a person", session_id, key)
+        case RequestMended(changes):
+            codes = ", ".join(sorted({change.code for change in changes}))
+            _LOG.info("session %s: left out of the request: %s", session_id, codes)
+        case Retrying(attempt, error, delay):
+            kind = type(error).__name__
+            _LOG.warning(
+                "session %s: attempt %d of the model failed (%s), again in %.1f s", session_id, attempt, kind, delay
+            )
+        case Finished(status):
+            _LOG.info("session %s: the run ends: %s", session_id, status)
+        case _:
+            pass

@@ -1,0 +1,93 @@
+"""One answer of the model, through as many attempts as it takes and the policy allows."""
+
+from __future__ import annotations
+
+from suture.entries import Retry
+from suture.errors import InvalidAnswer, ModelError
+from suture.healing import Change
+from suture.loop.asks import Draw, Emit, Failed, ModelJob, Next, Replied, Request, Start, Stop, WaitJob, ask
+from suture.loop.calls import Calls
+from suture.loop.events import Retrying
+from suture.loop.journal import Journal
+from suture.loop.plan import Flow, Plan
+from suture.loop.retries import fault_of, is_empty
+from suture.messages import Assistant, Usage
+
+_MAX_ERROR = 2000
+
+
+class Attempts:
+    """Asks the model. `changes` is what adapters changed in what was sent; `error` why there is no answer, and
+    `unanswered` what the attempt behind it cost.
+    """
+
+    def __init__(self, journal: Journal, calls: Calls, plan: Plan) -> None:
+        self.state = journal.state
+        self.journal = journal
+        self.calls = calls
+        self.plan = plan
+        self.error: ModelError | None = None
+        self.usage = Usage()
+        self.unanswered: Usage | None = None
+        self._changes: dict[Change, None] = {}
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """What was changed in the conversation to be sent, each change once."""
+        return tuple(self._changes)
+
+    def answer(self, request: Request) -> Flow[Assistant | None]:
+        """The model's answer; None when there is none, or the run is to stop."""
+        attempt = 0
+        while True:
+            attempt += 1
+            outcome = yield from self._done(ModelJob(self.calls.next_job(), request))
+            if not isinstance(outcome, Replied | Failed):
+                return None
+            self._changes.update(dict.fromkeys(outcome.changes))
+            message = outcome.message if isinstance(outcome, Replied) else None
+            error = outcome.error if isinstance(outcome, Failed) else self._wrong_with(outcome.message)
+            if error is None:
+                return message
+            usage = message.usage if message is not None else None
+            delay = self.plan.retries.delay(attempt, error, (yield from ask(Draw())))
+            if delay is None or self.state.interrupt is not None:
+                if message is not None and fault_of(message, self.state) is None:
+                    return message  # an empty answer is better than none
+                self.error, self.unanswered = error, usage
+                self.usage += usage or Usage()
+                return None
+            yield from self._wait(attempt, error, delay, usage)
+            if self.state.interrupt is not None:
+                return None
+
+    def _wrong_with(self, message: Assistant) -> ModelError | None:
+        """Why an answer is not kept."""
+        if fault := fault_of(message, self.state):
+            return InvalidAnswer(f"The model's turn cannot be kept: {fault}. None of it was kept; resume to ask again.")
+        if is_empty(message):
+            return InvalidAnswer("The model answered nothing. Resume to ask again.")
+        return None
+
+    def _wait(self, attempt: int, error: ModelError, delay: float, usage: Usage | None) -> Flow[None]:
+        """Record the failed attempt and wait; an interrupt cuts the wait."""
+        self.usage += usage or Usage()
+        said = f"{type(error).__name__}: {error}"[:_MAX_ERROR]
+        yield from self.journal.append([(Retry(attempt, said, delay, usage), (), ())])
+        yield from ask(Emit(Retrying(attempt, error, delay)))
+        yield from self._done(WaitJob(self.calls.next_job(), delay))
+
+    def _done(self, job: ModelJob | WaitJob) -> Flow[object]:
+        """Start the job and wait for its end. Results that land meanwhile are recorded; an interrupt stops it."""
+        yield from ask(Start(job))
+        stopping = False
+        while True:
+            yield from self.calls.take((yield from ask(Next())))
+            for done in list(self.calls.landed):
+                self.calls.landed.remove(done)
+                if done.job == job:
+                    return done.outcome
+                yield from self.calls.tool_done(done)
+            if self.state.interrupt is not None and not stopping:
+                stopping = True
+                yield from ask(Stop(job))

@@ -1,0 +1,130 @@
+"""Anthropic's Messages over Anthropic's SDK."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncGenerator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from suture.errors import ConfigurationError, MissingExtra
+from suture.formats.anthropic_cache import with_cache_marks
+from suture.formats.base import Json
+from suture.healing import Healed
+from suture.messages import Origin
+from suture.models.anthropic_assembly import Assembly
+from suture.models.base import Piece, Request, RequestMended
+from suture.models.clients import Clients
+from suture.models.failures import as_model_errors, reading
+
+if TYPE_CHECKING:
+    from anthropic import AsyncAnthropic
+
+API = "anthropic"
+
+_KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+
+# What healing asks for when a turn that is under way has lost its thinking (ANT-THINK-FIRST).
+_THINKING_OFF = "thinking: off"
+
+
+class Anthropic:
+    """A model that speaks Anthropic's Messages.
+
+    Args:
+        model: Anthropic's name for it, such as "claude-opus-4-6".
+        base_url: where it is; `$ANTHROPIC_BASE_URL`, else Anthropic itself.
+        api_key: the key; `$ANTHROPIC_API_KEY` (or `$ANTHROPIC_AUTH_TOKEN`) when left out.
+        max_tokens: of an answer, thinking included. The API asks for a limit; older models allow 4,096 or 8,192.
+        thinking: tokens that the model may think, at least 1,024 and below `max_tokens`; None for a model that does not.
+        cache: whether to mark what the prompt cache should keep: tools, system text, the conversation so far.
+        timeout: seconds of silence after which an answer is given up.
+        extra: further fields of every request, such as {"temperature": 0}; None takes a field away.
+        client: an `AsyncAnthropic` of your own instead of `base_url`, `api_key` and `timeout`. It serves one event loop;
+            its retries are switched off.
+
+    Raises:
+        ConfigurationError: there is no key, or a limit makes no sense.
+        MissingExtra: Anthropic's SDK is not installed.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        max_tokens: int = 8192,
+        thinking: int | None = None,
+        cache: bool = True,
+        timeout: float = 600.0,
+        extra: Mapping[str, object] | None = None,
+        client: AsyncAnthropic | None = None,
+    ) -> None:
+        sdk = _sdk()
+        if thinking is not None and not 1024 <= thinking < max_tokens:
+            raise ConfigurationError(
+                f"thinking={thinking} is no number of tokens from 1,024 to below max_tokens={max_tokens}."
+            )
+        self.name = f"anthropic:{model}"
+        self.model = model
+        self.origin = Origin("anthropic", API, model)
+        self._cache = cache
+        self._fields: Json = {"max_tokens": max_tokens}
+        if thinking is not None:
+            self._fields["thinking"] = {"type": "enabled", "budget_tokens": thinking}
+        self._fields |= extra or {}
+        if client is not None:
+            own = client.with_options(max_retries=0)
+            self._clients = Clients(lambda: own)
+            return
+
+        def make() -> AsyncAnthropic:
+            made: AsyncAnthropic = sdk.AsyncAnthropic(api_key=api_key, base_url=base_url, timeout=timeout, max_retries=0)
+            return made
+
+        if not (api_key or any(map(os.environ.get, _KEYS)) or make().credentials):
+            raise ConfigurationError(f"{self.name} needs a key: set ANTHROPIC_API_KEY, or pass api_key=....")
+        self._clients = Clients(make)
+
+    async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
+        """The answer in pieces, and last the whole of it.
+
+        Raises:
+            ModelError: there is none.
+        """
+        sent = request.fitted(API, self.model, self.origin)
+        if sent.changes:
+            yield RequestMended(tuple(sent.changes))
+        answer = Assembly(self.name, self.origin)
+        with as_model_errors(self.name):
+            client: Any = await self._clients.here()
+            async with await client.messages.create(**self._body(sent)) as events:
+                async for event in events:
+                    with reading(self.name):
+                        deltas = answer.add(event.model_dump(exclude_unset=True, warnings=False))
+                    for delta in deltas:
+                        yield delta
+        with reading(self.name):
+            whole = answer.answer()
+        yield whole
+
+    def _body(self, sent: Healed) -> Json:
+        """The arguments of the SDK's `create`."""
+        assert isinstance(sent.history, dict)
+        request = with_cache_marks(sent.history) if self._cache else sent.history
+        fields = {**request, **self._fields}
+        if _THINKING_OFF in sent.hints:
+            fields.pop("thinking", None)
+        fields = {key: value for key, value in fields.items() if value is not None}
+        named = {key: fields.pop(key) for key in ("messages", "max_tokens")}
+        return {"model": self.model, "stream": True, **named, "extra_body": fields}
+
+
+def _sdk() -> Any:  # noqa: ANN401  the SDK is there or not
+    try:
+        import anthropic
+    except ImportError as error:
+        raise MissingExtra(
+            "Anthropic models need Anthropic's SDK. Install it with: pip install 'suture[anthropic]'"
+        ) from error
+    return anthropic

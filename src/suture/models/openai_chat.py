@@ -1,0 +1,132 @@
+"""OpenAI's Chat Completions over OpenAI's SDK: OpenAI, Azure, and every server that copies the API."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncGenerator, Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from suture.errors import ConfigurationError, MissingExtra
+from suture.formats.base import Json
+from suture.messages import Origin
+from suture.models.base import Piece, Request, RequestMended
+from suture.models.clients import Clients
+from suture.models.failures import as_model_errors, reading
+from suture.models.openai_assembly import Assembly
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+API = "openai-chat"
+
+# Whose server it is, by what its address ends in, and so which dialect it speaks (`suture.formats.openai_chat`).
+_DIALECTS = {
+    "api.openai.com": "",
+    "azure.com": "",
+    "api.deepseek.com": "deepseek",
+    "moonshot.ai": "moonshot",
+    "moonshot.cn": "moonshot",
+    "api.groq.com": "groq",
+    "api.x.ai": "xai",
+    "together.xyz": "together",
+    "together.ai": "together",
+    "openrouter.ai": "openrouter",
+    "dashscope.aliyuncs.com": "qwen",
+    "bigmodel.cn": "glm",
+}
+_OTHERS = "compatible"
+
+
+class OpenAIChat:
+    """A model that speaks Chat Completions.
+
+    Args:
+        model: the provider's name for it, such as "gpt-5.2".
+        base_url: where it is; `$OPENAI_BASE_URL`, else OpenAI itself.
+        api_key: the key; `$OPENAI_API_KEY` when left out. A server that is not OpenAI's may need none.
+        dialect: who copied the API, such as "deepseek" or "vllm"; told from `base_url` when left out.
+        timeout: seconds of silence after which an answer is given up.
+        extra: further fields of every request, such as {"temperature": 0}; None takes a field away.
+        client: an `AsyncOpenAI` of your own, such as `AsyncAzureOpenAI`, instead of `base_url`, `api_key` and `timeout`.
+            It serves one event loop; its retries are switched off.
+
+    Raises:
+        ConfigurationError: there is no key.
+        MissingExtra: OpenAI's SDK is not installed.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        dialect: str | None = None,
+        timeout: float = 600.0,
+        extra: Mapping[str, object] | None = None,
+        client: AsyncOpenAI | None = None,
+    ) -> None:
+        sdk = _sdk()
+        url = str(client.base_url) if client is not None else base_url or os.environ.get("OPENAI_BASE_URL") or ""
+        host = urlsplit(url).hostname or "api.openai.com"
+        self.name = f"openai:{model}"
+        self.model = model
+        self.dialect = dialect if dialect is not None else _dialect_of(host)
+        self.origin = Origin("openai" if not self.dialect else host, API, model)
+        self._extra = dict(extra or {})
+        if client is not None:
+            own = client.with_options(max_retries=0)
+            self._clients = Clients(lambda: own)
+            return
+        key = api_key or os.environ.get("OPENAI_API_KEY") or ("none" if self.dialect else None)
+        if key is None:
+            raise ConfigurationError(
+                f"{self.name} needs a key: set OPENAI_API_KEY, or pass api_key=.... "
+                "For a server of your own set OPENAI_BASE_URL, or pass base_url=...."
+            )
+        self._clients = Clients(lambda: sdk.AsyncOpenAI(api_key=key, base_url=url or None, timeout=timeout, max_retries=0))
+
+    async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
+        """The answer in pieces, and last the whole of it.
+
+        Raises:
+            ModelError: there is none.
+        """
+        sent = request.fitted(API, self.dialect or self.model, self.origin)
+        if sent.changes:
+            yield RequestMended(tuple(sent.changes))
+        answer = Assembly(self.name, self.origin)
+        with as_model_errors(self.name):
+            client: Any = await self._clients.here()
+            async with await client.chat.completions.create(**self._body(sent.history)) as chunks:
+                async for chunk in chunks:
+                    with reading(self.name):
+                        deltas = answer.add(chunk.model_dump(exclude_unset=True, warnings=False))
+                    for delta in deltas:
+                        yield delta
+        with reading(self.name):
+            whole = answer.answer()
+        yield whole
+
+    def _body(self, history: object) -> Json:
+        """The arguments of the SDK's `create`."""
+        assert isinstance(history, dict)
+        more = {"stream_options": {"include_usage": True}, **{k: v for k, v in history.items() if k != "messages"}}
+        more = {key: value for key, value in {**more, **self._extra}.items() if value is not None}
+        return {"model": self.model, "messages": history["messages"], "stream": True, "extra_body": more}
+
+
+def _sdk() -> Any:  # noqa: ANN401  the SDK is there or not
+    try:
+        import openai
+    except ImportError as error:
+        raise MissingExtra("OpenAI models need OpenAI's SDK. Install it with: pip install 'suture[openai]'") from error
+    return openai
+
+
+def _dialect_of(host: str) -> str:
+    for suffix, dialect in _DIALECTS.items():
+        if host == suffix or host.endswith(f".{suffix}"):
+            return dialect
+    return _OTHERS

@@ -1,0 +1,1 @@
+"""Model adapters, each held to the contract."""

@@ -1,19 +1,29 @@
-"""What tests of agents and stores need: a model that follows a script, and the tests that every store passes."""
+"""What tests of agents, stores and models need: a model that follows a script, and the tests that every store and every
+model adapter passes.
+"""
 
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING
 
 from suture.models.scripted import ScriptedModel
 
 if TYPE_CHECKING:
+    from suture.testing.models import ModelContract as ModelContract
     from suture.testing.stores import StoreContract as StoreContract
 
-__all__ = ["ScriptedModel", "StoreContract"]
+__all__ = ["ModelContract", "ScriptedModel", "StoreContract"]
+
+# These need pytest, which a program that only wants a script need not have.
+_CONTRACTS = {"ModelContract": "suture.testing.models", "StoreContract": "suture.testing.stores"}
 
 
 def __getattr__(name: str) -> object:
-    if name == "StoreContract":  # needs pytest, which a program that only wants a script need not have
-        return importlib.import_module("suture.testing.stores").StoreContract
-    raise AttributeError(f"module 'suture.testing' has no attribute {name!r}")
+    if name not in _CONTRACTS:
+        raise AttributeError(f"module 'suture.testing' has no attribute {name!r}")
+    module = _CONTRACTS[name]
+    if module not in sys.modules:
+        importlib.import_module("pytest").register_assert_rewrite(module)  # so that a failure shows what was compared
+    return getattr(importlib.import_module(module), name)

@@ -15,6 +15,7 @@ from tests.doors.shell import PATIENCE, environment, suture
 COMMANDS = (
     "approvals",
     "approve",
+    "chat",
     "check",
     "demo",
     "deny",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import click
 
 from suture import __version__
+from suture.cli.chat import chat
 from suture.cli.console import Doors
 from suture.cli.deciding import approvals, approve, deny, interrupt, settle, steer
 from suture.cli.demo import demo
@@ -28,5 +29,5 @@ def main() -> None:
     """
 
 
-for _command in (demo, heal, check, sessions, show, request, approvals, approve, deny, steer, interrupt, settle):
+for _command in (demo, chat, heal, check, sessions, show, request, approvals, approve, deny, steer, interrupt, settle):
     main.add_command(_command)

@@ -168,7 +168,7 @@ class Calls:
     def _refuse(self, call: Call, refused: Refused) -> Flow[None]:
         """Answer with why the call may not run; one that had started may have run all the same."""
         if call.status == "started":
-            result = stand_in(call.call, "unknown", f"it may not run again: {refused.reason}")
+            result = stand_in(call.call, "unknown", f"another attempt was refused ({refused.error_type})")
         else:
             result = failure_of(call.call, refused.error_type, refused.reason)
         yield from self.journal.answer([(call, result)])

@@ -1,0 +1,59 @@
+"""The quickstarts: what they show runs, against a server on loopback, with the vendors' real SDKs."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from llmock.scenarios import Reply, ToolCall
+from llmock.testing import LLMockServer
+
+DOCS = Path(__file__).parent.parent.parent / "docs"
+CALL = {
+    "quickstart-openai": ToolCall("weather", {"city": "Bern"}),
+    "quickstart-anthropic": ToolCall("refund", {"order": 42, "total": 19.9}),
+}
+CHECKS = {
+    "quickstart-openai": """
+assert (result.status, result.text) == ("completed", "It is said."), result
+assert "It rains in Bern." in [message.text for message in session.messages]
+assert outcome.status == "completed"
+""",
+    "quickstart-anthropic": """
+assert (result.status, len(result.pending)) == ("awaiting_approval", 1), result
+assert "refunded 19.9 for order 42" in [message.text for message in session.messages]
+assert session.messages[-1].text == other.text == "It is said."
+""",
+    "check-and-review-calls": """
+assert texts == ["The call was not run: over the limit of this user; ask for less", "paid 90.0 with card ****1111"], texts
+""",
+}
+
+
+@pytest.mark.parametrize("page", CHECKS)
+def test_the_snippets_of_a_page_run(page: str, tmp_path: Path) -> None:
+    """All Python of the page, top to bottom in one process in an empty folder, does what the page says."""
+    text = (DOCS / "how-to" / f"{page}.md").read_text(encoding="utf-8")
+    script = tmp_path / "page.py"
+    script.write_text("\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL)) + CHECKS[page], encoding="utf-8")
+    with LLMockServer() as server:
+        if page in CALL:
+            server.state.scenarios.add(Reply(tool_calls=(CALL[page],)), Reply(text="It is said.", times=None))
+        keys = dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY"), "a key")
+        urls = {"OPENAI_BASE_URL": server.base_url("openai"), "ANTHROPIC_BASE_URL": server.base_url("anthropic")}
+        done = subprocess.run(
+            [sys.executable, str(script)],
+            cwd=tmp_path, env=os.environ | keys | urls, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.stem)
+def test_the_links_of_the_documentation_lead_somewhere(page: Path) -> None:
+    """Each relative link is a file or folder."""
+    for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / link).exists(), link

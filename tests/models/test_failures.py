@@ -105,6 +105,8 @@ TRANSPORT: list[tuple[Exception, type[ModelError]]] = [
     (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad"), TransportError),
     (ConnectionResetError("reset"), TransportError),
     (TimeoutError(), Timeout),
+    (openai.OpenAIError("no token"), AuthenticationError),
+    (anthropic.CredentialsError("expired"), AuthenticationError),
 ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from suture.errors import ConfigurationError, MissingExtra
@@ -82,7 +82,7 @@ class Anthropic:
             made: AsyncAnthropic = sdk.AsyncAnthropic(api_key=api_key, base_url=base_url, timeout=timeout, max_retries=0)
             return made
 
-        if not (api_key or any(map(os.environ.get, _KEYS)) or make().credentials):
+        if not (api_key or any(map(os.environ.get, _KEYS)) or _signed_in(make, self.name)):
             raise ConfigurationError(f"{self.name} needs a key: set ANTHROPIC_API_KEY, or pass api_key=....")
         self._clients = Clients(make)
 
@@ -118,6 +118,14 @@ class Anthropic:
         fields = {key: value for key, value in fields.items() if value is not None}
         named = {key: fields.pop(key) for key in ("messages", "max_tokens")}
         return {"model": self.model, "stream": True, **named, "extra_body": fields}
+
+
+def _signed_in(make: Callable[[], AsyncAnthropic], name: str) -> bool:
+    """Whether the SDK finds credentials of its own, such as a profile."""
+    try:
+        return make().credentials is not None
+    except Exception as error:
+        raise ConfigurationError(f"{name} cannot be set up: {error}") from error
 
 
 def _sdk() -> Any:  # noqa: ANN401  the SDK is there or not

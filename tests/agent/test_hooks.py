@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -11,6 +13,8 @@ import pytest
 
 import suture
 from suture.agent import Agent, AsyncAgent, Result
+from suture.agent.agent import Watch
+from suture.loop.events import Event
 from suture.messages import Assistant, Text, ToolCall, ToolResult, User
 from suture.session import Session
 from suture.stores.memory import MemoryStore
@@ -52,13 +56,14 @@ def run(
     script: list[Any] | ScriptedModel,
     tools: list[Tool],
     prompt: str | None = "Go.",
+    watch: Watch | None = None,
     **more: Any,
 ) -> Result:
     model = script if isinstance(script, ScriptedModel) else ScriptedModel(script)
-    agent = kind(model, session, tools=tools, grace=0.2, **more)
+    agent = kind(model, session, tools=tools, grace=2.0 if watch is not None else 0.2, **more)
     if isinstance(agent, Agent):
-        return agent.resume() if prompt is None else agent.run(prompt)
-    return asyncio.run(agent.resume() if prompt is None else agent.run(prompt))
+        return agent.resume(watch=watch) if prompt is None else agent.run(prompt, watch=watch)
+    return asyncio.run(agent.resume(watch=watch) if prompt is None else agent.run(prompt, watch=watch))
 
 
 def new() -> Session:
@@ -68,6 +73,11 @@ def new() -> Session:
 def results(session: Session) -> list[tuple[str, bool | None, str | None]]:
     found = [message for message in session.messages if isinstance(message, ToolResult)]
     return [(message.text, message.error, message.error_type) for message in found]
+
+
+def session_of_other(session: Session) -> Session:
+    """A handle as another process has it."""
+    return Session(session.store, session.id)
 
 
 async def later(value: object) -> object:
@@ -93,7 +103,8 @@ BEFORE: list[tuple[str, Callable[..., object], str | None]] = [
     ("an error, later", raising_later, UNSURE),
     ("None", lambda *_: None, None),
     ("None, later", lambda *_: later(None), None),
-    ("False", lambda *_: False, None),
+    ("False", lambda *_: False, "The call was not run: it is not allowed here."),
+    ("True", lambda *_: True, None),
     ("a dict", lambda *_: {"total": 5}, None),
 ]  # fmt: skip
 
@@ -227,23 +238,153 @@ def test_after_tool_is_asked_about_what_ran_and_nothing_else(kind: Kind) -> None
 
 
 @both
-def test_a_result_in_review_survives_the_end_of_the_run(kind: Kind) -> None:
-    """Ctrl-C inside after_tool ends the run; what the handler did is recorded all the same, reviewed."""
-    session = new()
-    asked: list[bool] = []
+@pytest.mark.parametrize("kind_of_hook", ["plain", "async"])
+def test_what_ends_the_run_in_a_hook_ends_it(kind: Kind, kind_of_hook: str) -> None:
+    """An exit in a hook is raised where the run was asked for, in time, and frees the session; nothing is said to be known."""
 
-    def interrupted(_call: ToolCall, result: ToolResult, _ctx: ToolContext) -> object:
-        asked.append(True)
-        if len(asked) == 1:
-            raise KeyboardInterrupt
+    def leave(*_: object) -> object:
+        raise SystemExit(3)
+
+    async def leave_later(*_: object) -> object:
+        raise SystemExit(3)
+
+    hook = leave if kind_of_hook == "plain" else leave_later
+    for name, waits in (("before_tool", False), ("after_tool", True)):
+        session = new()
+        with pytest.raises(SystemExit):
+            run(kind, session, [calls("pay")], [pay], **{name: hook})  # type: ignore[arg-type]
+        assert session.info().claim is None
+        assert [call.call.name for call in session.unknown_outcomes()] == (["pay"] if waits else [])
+
+
+@both
+@pytest.mark.parametrize("kind_of_hook", ["plain", "async"])
+def test_a_result_that_is_in_review_when_the_run_ends_is_recorded(kind: Kind, kind_of_hook: str) -> None:
+    """A watcher raises while the hook works: within the grace the review is finished, and the result is not lost."""
+    session = new()
+    begun = threading.Event()
+
+    def slow(_call: ToolCall, result: ToolResult, ctx: ToolContext) -> object:
+        ctx.progress("reviewing")
+        begun.wait(5)
+        time.sleep(0.05)
         return result.text.upper()
 
-    with pytest.raises(KeyboardInterrupt):
-        run(kind, session, [calls("pay")], [pay], after_tool=interrupted)
-    assert results(session) == [("PAID 0", False, None)]
+    async def slow_later(_call: ToolCall, result: ToolResult, ctx: ToolContext) -> object:
+        ctx.progress("reviewing")
+        await asyncio.to_thread(begun.wait, 5)
+        await asyncio.sleep(0.05)
+        return result.text.upper()
+
+    def watch(event: Event) -> None:
+        if event.type == "tool_progress":
+            begun.set()
+            raise ZeroDivisionError
+
+    hook = slow if kind_of_hook == "plain" else slow_later
+    with pytest.raises(ZeroDivisionError):
+        run(kind, session, [calls("pay")], [pay], watch=watch, after_tool=hook)
+    assert [text for text, _, _ in results(session)] == ["PAID 0"]
     assert session.info().claim is None
+
+
+@both
+@pytest.mark.parametrize("kind_of_hook", ["plain", "async"])
+def test_a_hook_that_hangs_does_not_hold_up_whoever_stops_the_run(kind: Kind, kind_of_hook: str) -> None:
+    """The run ends as interrupted, at once; the call was never started, and the next run takes it up."""
+    session = new()
+    hanging = threading.Event()
+
+    def hang(_call: ToolCall, _ctx: ToolContext) -> None:
+        session_of_other(session).interrupt("enough")
+        hanging.wait(20)
+
+    async def hang_later(_call: ToolCall, _ctx: ToolContext) -> None:
+        session_of_other(session).interrupt("enough")
+        await asyncio.sleep(20)
+
+    started = time.monotonic()
+    hook = hang if kind_of_hook == "plain" else hang_later
+    assert run(kind, session, [calls("pay")], [pay], before_tool=hook).status == "interrupted"
+    assert time.monotonic() - started < 5
+    hanging.set()
+    assert ran == []
     assert run(kind, session, [DONE], [pay], None).status == "completed"
     assert ran == [0]
+
+
+@both
+def test_time_in_review_is_not_the_tools(kind: Kind) -> None:
+    """A handler that ended in time is not given up because its review takes longer."""
+    session = new()
+
+    async def slow(_call: ToolCall, _result: ToolResult, _ctx: ToolContext) -> None:
+        await asyncio.sleep(0.4)
+
+    @tool(timeout=0.2)
+    async def quick() -> str:
+        """Be quick."""
+        return "quick"
+
+    run(kind, session, [{"calls": [{"id": "c", "name": "quick"}]}, DONE], [quick], after_tool=slow)
+    assert results(session) == [("quick", False, None)]
+
+
+@both
+@pytest.mark.parametrize("kind_of_hook", ["plain", "async"])
+def test_other_tools_go_on_while_a_hook_is_asked(kind: Kind, kind_of_hook: str) -> None:
+    """A result that is being reviewed holds up no sibling, and time-outs are noticed meanwhile."""
+    session = new()
+    other_ran = threading.Event()
+
+    @tool(effect="read")
+    def other() -> str:
+        """Be another."""
+        other_ran.set()
+        return "other"
+
+    def wait(call: ToolCall, _result: ToolResult, _ctx: ToolContext) -> str | None:
+        return str(other_ran.wait(5)) if call.name == "pay" else None
+
+    async def wait_later(call: ToolCall, _result: ToolResult, _ctx: ToolContext) -> str | None:
+        return str(await asyncio.to_thread(other_ran.wait, 5)) if call.name == "pay" else None
+
+    two = {"calls": [*calls("pay")["calls"], {"id": "o", "name": "other"}]}  # type: ignore[misc]
+    run(kind, session, [two, DONE], [pay, other], after_tool=wait if kind_of_hook == "plain" else wait_later)
+    assert sorted(text for text, _, _ in results(session)) == ["True", "other"]
+
+
+@both
+def test_a_hook_cannot_change_what_runs_or_what_is_recorded(kind: Kind) -> None:
+    """It is given copies."""
+    session = new()
+
+    def meddle(call: ToolCall, *_: object) -> None:
+        assert call.arguments is not None
+        call.arguments["total"] = 1_000_000
+
+    def spoil(call: ToolCall, result: ToolResult, _ctx: ToolContext) -> None:
+        meddle(call)
+        assert isinstance(result.ui, dict)
+        result.ui["n"] = "spoilt"
+
+    shown = replace(pay, handler=lambda total: ToolResult(f"paid {total}", {"n": 1}))
+    run(kind, session, [calls("pay"), DONE], [shown], before_tool=meddle, after_tool=spoil)
+    (result,) = [message for message in session.messages if isinstance(message, ToolResult)]
+    assert (result.text, result.ui) == ("paid 0", {"n": 1})
+    assert session.messages[1].calls[0].arguments == {"total": 0}  # type: ignore[union-attr]
+
+
+@both
+def test_a_hook_whose_work_was_cancelled_blocks_its_call_alone(kind: Kind) -> None:
+    """A cancellation from within is a failure of the hook, not the end of the run."""
+    session = new()
+
+    async def cancelled(*_: object) -> None:
+        raise asyncio.CancelledError
+
+    assert run(kind, session, [calls("pay"), DONE], [pay], before_tool=cancelled).status == "completed"
+    assert [error for _, _, error in results(session)] == ["blocked"]
 
 
 @both

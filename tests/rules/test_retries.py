@@ -152,7 +152,7 @@ def test_a_model_that_gives_nothing_else_ends_the_run() -> None:
     faulty = Assistant((ToolCall("", "act", {}),), usage=Usage(10, 5))
     result = Desk(log, TOOLS, [faulty] * 3).run("hi")
     assert (result.status, type(result.error), result.usage) == ("error", InvalidAnswer, Usage(30, 15))
-    assert "call 1 ('act') has no id. None of it was kept" in str(result.error)
+    assert "call 1 ('act') has no id. None of it was." in str(result.error)
     assert log.state.usage == Usage(30, 15)
     (finished,) = bodies(log, RunFinished)
     assert isinstance(finished, RunFinished)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
-from suture.agent.jobs import POLL, Broken, Context, Item
+from suture.agent.jobs import POLL, Broken, Context, Item, Reviewing
 from suture.agent.signal import Signal
 from suture.entries import Entry
 from suture.loop.asks import (
@@ -16,6 +16,7 @@ from suture.loop.asks import (
     Job,
     News,
     Outcome,
+    PermitJob,
     ReconcileJob,
     Signalled,
     Stopped,
@@ -61,11 +62,13 @@ class Board:
             self._limits[job.id] = (ctx.deadline, TimedOut())
 
     def stop(self, job: Job) -> None:
-        """A wait is over, a model call is cancelled, a handler is told; what has not ended after the grace is given up."""
+        """A wait and a hook are over, a model call is cancelled, a handler is told; what has not ended after the grace is
+        given up.
+        """
         on = self._on.get(job.id)
         if on is None:
             return
-        if isinstance(job, WaitJob):
+        if isinstance(job, WaitJob | PermitJob):
             self._limits[job.id] = (time.monotonic(), Stopped())
             return
         if on.ctx is not None:
@@ -96,12 +99,19 @@ class Board:
                         self._happened.append(item)
                     else:
                         broken = broken or item.error
+                case Reviewing(job):
+                    self._in_time(job)
                 case None:
                     pass
                 case _:
                     self._events.append(item)
         if broken is not None:
             raise broken
+
+    def _in_time(self, job: Job) -> None:
+        """The handler ended before its time was over; a limit that a stop has set since goes on."""
+        if isinstance(self._limits.get(job.id, (0.0, None))[1], TimedOut):
+            del self._limits[job.id]
 
     def take_news(self, entries: list[Entry]) -> None:
         """Take in what others wrote."""
@@ -123,7 +133,7 @@ class Board:
             on = self._on[id]
             if on.ctx is not None:
                 on.ctx.interrupted = True
-            if on.work is not None or isinstance(on.job, WaitJob):
+            if on.work is not None or isinstance(on.job, WaitJob | PermitJob):
                 del self._on[id]
             if on.work is not None:
                 on.work.cancel()
@@ -152,13 +162,14 @@ class Board:
         return events
 
     def wind_down(self) -> set[int]:
-        """Tell every handler to stop and cancel every model call; the handlers that are still on."""
-        for on in self._on.values():
+        """Tell every handler to stop and cancel every other job; the handlers that are still on."""
+        handlers = {id for id, on in self._on.items() if isinstance(on.job, ToolJob | ReconcileJob)}
+        for id, on in self._on.items():
             if on.ctx is not None:
                 on.ctx.interrupted = True
-            elif on.work is not None:
+            if id not in handlers and on.work is not None:
                 on.work.cancel()
-        return {id for id, on in self._on.items() if isinstance(on.job, ToolJob | ReconcileJob)}
+        return handlers
 
     def abandon(self, handlers: set[int]) -> None:
         """Cancel what is async of the handlers that did not stop."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import random
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterator
-from concurrent.futures import Future, wait
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -30,12 +29,11 @@ from suture.loop.asks import (
     ModelJob,
     NewId,
     Now,
+    PermitJob,
     Prepare,
-    Raised,
     Recheck,
     ReconcileJob,
     Replied,
-    Returned,
     Stopped,
     ToolJob,
 )
@@ -60,11 +58,18 @@ class Broken:
     error: BaseException
 
 
-# What comes in while a run waits; None wakes it to look at its signal.
-Item: TypeAlias = Done | Event | Broken | None
+@dataclass(frozen=True, slots=True)
+class Reviewing:
+    """A handler has ended, in time; what is on now is the host's `after_tool`."""
 
-# Carries a coroutine to its end on an event loop that is not this thread's.
-Carry: TypeAlias = "Callable[[Coroutine[object, None, Item]], Future[Item]]"
+    job: Job
+
+
+# The jobs that run code of the host.
+HostJob: TypeAlias = PermitJob | ToolJob | ReconcileJob
+
+# What comes in while a run waits; None wakes it to look at its signal.
+Item: TypeAlias = Done | Event | Broken | Reviewing | None
 
 
 @dataclass
@@ -78,12 +83,12 @@ class Context:
     attempt: int
     deadline: float | None
     context: object
-    _report: Callable[[Event], None] = field(repr=False)
+    report: Callable[[Event | Reviewing], None] = field(repr=False)
     interrupted: bool = False
 
     def progress(self, text: str) -> None:
         """Tell watchers how far the call is."""
-        self._report(ToolProgress(self.key, self.call, text))
+        self.report(ToolProgress(self.key, self.call, text))
 
 
 def unprobed(_when: str, _question: Ask[object]) -> None:
@@ -103,10 +108,14 @@ class Work:
     grace: float = GRACE
     probe: Callable[[str, Ask[object]], None] = unprobed
 
-    def context_of(self, job: ToolJob | ReconcileJob, report: Callable[[Event], None]) -> Context:
-        """The context of one attempt; its timeout runs from now."""
-        deadline = None if job.tool.timeout is None else time.monotonic() + job.tool.timeout
-        return Context(self.session, job.key, job.call, job.idempotency_key, job.attempt, deadline, self.context, report)
+    def context_of(self, job: HostJob, report: Callable[[Event | Reviewing], None]) -> Context:
+        """The context of one attempt; its timeout runs from now. A hook that is asked before it has none."""
+        made = job.attempt if isinstance(job, PermitJob) else job
+        bounded = made.tool.timeout is not None and not isinstance(job, PermitJob)
+        deadline = time.monotonic() + made.tool.timeout if bounded and made.tool.timeout is not None else None
+        return Context(
+            self.session, made.key, made.call, made.idempotency_key, made.attempt, deadline, self.context, report
+        )
 
     @contextmanager
     def woken_by_signal(self, put: Callable[[None], None]) -> Iterator[None]:
@@ -117,64 +126,6 @@ class Work:
         finally:
             if forget is not None:
                 forget()
-
-
-def is_async(job: ToolJob | ReconcileJob) -> bool:
-    """Whether what the job calls is a coroutine function."""
-    target = job.tool.handler if isinstance(job, ToolJob) else job.tool.reconcile
-    return inspect.iscoroutinefunction(target) or inspect.iscoroutinefunction(getattr(target, "__call__", None))  # noqa: B004
-
-
-def call_target(job: ToolJob | ReconcileJob, ctx: Context) -> object:
-    """Call the handler, or the tool's `reconcile`; a coroutine when that is async."""
-    if isinstance(job, ReconcileJob):
-        assert job.tool.reconcile is not None
-        return job.tool.reconcile(job.call, ctx)
-    return job.tool.handler(**job.tool.bind(job.call.arguments or {}, ctx))
-
-
-# A job ends with one item, whatever ends it: a run that waits for it would wait for ever otherwise. An error that
-# no model and no handler may hold breaks the run; carried as an item, it does not end the event loop that met it.
-
-
-def end_of_plain(job: ToolJob | ReconcileJob, ctx: Context, carry: Carry) -> Item:
-    """Run a plain handler to its end; what it returns to be awaited is awaited where `carry` takes it."""
-    try:
-        value = call_target(job, ctx)
-        if not inspect.isawaitable(value):
-            return Done(job, Returned(value))
-        future = carry(_end_of_awaited(job, value))
-        wait([future])
-        return end_of(job, future)
-    except BaseException as error:  # noqa: BLE001  a job ends with one item
-        return _end_by(job, error)
-
-
-async def end_of_async(job: ToolJob | ReconcileJob, ctx: Context) -> Item:
-    """Run an async handler to its end."""
-    try:
-        value = call_target(job, ctx)
-    except BaseException as error:  # noqa: BLE001  as above
-        return _end_by(job, error)
-    return await _end_of_awaited(job, value) if inspect.isawaitable(value) else Done(job, Returned(value))
-
-
-async def _end_of_awaited(job: ToolJob | ReconcileJob, value: Awaitable[object]) -> Item:
-    try:
-        return Done(job, Returned(await value))
-    except asyncio.CancelledError as error:
-        if _is_stopped():
-            raise
-        return _end_by(job, error)
-    except BaseException as error:  # noqa: BLE001  as above
-        return _end_by(job, error)
-
-
-def _end_by(job: ToolJob | ReconcileJob, error: BaseException) -> Item:
-    """A handler's failure is a result that the model reads; whatever else it raises ends the run."""
-    if isinstance(error, asyncio.CancelledError):
-        return Done(job, Raised(RuntimeError("what it waited for was cancelled")))
-    return Done(job, Raised(error)) if isinstance(error, Exception) else Broken(job, error)
 
 
 async def end_of_model(model: Model, job: ModelJob, report: Callable[[Delta | RequestMended], None]) -> Item:
@@ -197,7 +148,7 @@ async def end_of_model(model: Model, job: ModelJob, report: Callable[[Delta | Re
     except ModelError as error:
         return Done(job, Failed(error, tuple(changes)))
     except asyncio.CancelledError:
-        if _is_stopped():
+        if is_stopped():
             raise
     except BaseException as error:  # noqa: BLE001  what is no model's error is the host's
         return Broken(job, error)
@@ -235,7 +186,7 @@ def _reply(model: Model, job: ModelJob, whole: Assistant, changes: tuple[Change,
         return Broken(job, ConfigurationError(wrong))
 
 
-def _is_stopped() -> bool:
+def is_stopped() -> bool:
     """Whether a cancellation was asked for; otherwise it came from within."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0

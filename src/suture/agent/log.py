@@ -17,6 +17,11 @@ def log_start(session_id: str, model: str) -> None:
     _LOG.info("session %s: a run begins, with %s", session_id, model)
 
 
+def log_broken(session_id: str, error: BaseException) -> None:
+    """A run ends by an exception, whose words are for whoever gets it."""
+    _LOG.warning("session %s: the run is broken off (%s)", session_id, type(error).__name__)
+
+
 def log_event(session_id: str, event: Event) -> None:
     """What of an event an operator needs; nothing of most."""
     match event:

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from suture.agent.board import Board
 from suture.agent.heartbeat import kept_alive
-from suture.agent.hooks import ask_hook_async
+from suture.agent.host import end_of_async, end_of_plain, is_async
 from suture.agent.jobs import (
     Broken,
     Context,
@@ -22,12 +22,9 @@ from suture.agent.jobs import (
     Work,
     answer_plain,
     end_of,
-    end_of_async,
     end_of_model,
-    end_of_plain,
-    is_async,
 )
-from suture.agent.log import log_event, log_start
+from suture.agent.log import log_broken, log_event, log_start
 from suture.errors import Fenced
 from suture.loop import Closing, Ended, Flow
 from suture.loop.asks import (
@@ -43,10 +40,8 @@ from suture.loop.asks import (
     Look,
     ModelJob,
     Next,
-    Permit,
     Prepare,
     Recheck,
-    Review,
     Start,
     Stop,
     WaitJob,
@@ -98,6 +93,7 @@ class TaskDriver:
                     while (step := _next(steps, result)) is not None:
                         result = await step if isinstance(step, Coroutine) else (yield step)
                 except BaseException as error:
+                    log_broken(self.work.session.id, error)
                     await self._close(flow, error)
                     raise
         except BaseException as error:
@@ -144,8 +140,6 @@ class TaskDriver:
                 self._start(job)
             case Stop(job):
                 self.board.stop(job)
-            case Permit() | Review():
-                return await ask_hook_async(question, self.work)
             case _ if isinstance(question, _BLOCKING):
                 return await in_thread(answer_plain, question, self.work)
             case _:
@@ -165,13 +159,13 @@ class TaskDriver:
             self._submit(job, None, end_of_model(self.work.model, job, self._inbox.put_nowait))
             return
         ctx = self.work.context_of(job, self._put)
-        if is_async(job):
-            self._submit(job, ctx, end_of_async(job, ctx))
+        if is_async(job, self.work.plan):
+            self._submit(job, ctx, end_of_async(job, ctx, self.work.plan))
             return
         self.board.started(job, ctx, None)
         in_context = contextvars.copy_context()
-        run = lambda: self._put(in_context.run(end_of_plain, job, ctx, self._carry))  # noqa: E731
-        threading.Thread(target=run, name=f"suture-{job.call.name}", daemon=True).start()
+        run = lambda: self._put(in_context.run(end_of_plain, job, ctx, self.work.plan, self._carry))  # noqa: E731
+        threading.Thread(target=run, name=f"suture-{ctx.call.name}", daemon=True).start()
 
     def _carry(self, coroutine: Coroutine[object, None, Item]) -> Future[Item]:
         """Take what a plain handler wants awaited to the event loop of the run."""

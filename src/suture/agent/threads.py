@@ -10,13 +10,13 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Awaitable, Coroutine, Generator
+from collections.abc import Coroutine, Generator
 from concurrent.futures import Future
 from typing import Literal, TypeAlias
 
 from suture.agent.board import Board
 from suture.agent.heartbeat import kept_alive
-from suture.agent.hooks import ask_hook
+from suture.agent.host import end_of_async, end_of_plain, is_async
 from suture.agent.jobs import (
     Broken,
     Context,
@@ -24,15 +24,12 @@ from suture.agent.jobs import (
     Work,
     answer_plain,
     end_of,
-    end_of_async,
     end_of_model,
-    end_of_plain,
-    is_async,
 )
-from suture.agent.log import log_event, log_start
+from suture.agent.log import log_broken, log_event, log_start
 from suture.errors import ConfigurationError, Fenced
 from suture.loop import Closing, Ended, Flow
-from suture.loop.asks import Ask, Done, Emit, Happened, Job, Look, ModelJob, Next, Permit, Review, Start, Stop, WaitJob
+from suture.loop.asks import Ask, Done, Emit, Happened, Job, Look, ModelJob, Next, Start, Stop, WaitJob
 from suture.loop.events import Event
 from suture.stores.shield import shielded
 
@@ -53,6 +50,7 @@ class ThreadDriver:
             try:
                 return (yield from self._drive(flow))
             except BaseException as error:
+                log_broken(self.work.session.id, error)
                 self._close(flow, error)
                 raise
 
@@ -90,14 +88,8 @@ class ThreadDriver:
                     happened = yield from self._happened(self.board.patience())
                 return happened
             case _:
-                return self._answer_now(question)
+                return answer_plain(question, self.work)
         return None
-
-    def _answer_now(self, question: Ask[object]) -> object:
-        """The answer to a question that no job and no watcher is needed for."""
-        if isinstance(question, Permit | Review):
-            return ask_hook(question, self.work, _awaited)
-        return answer_plain(question, self.work)
 
     def _start(self, job: Job) -> None:
         self.recorder.require_claim()
@@ -108,13 +100,13 @@ class ThreadDriver:
             self._submit("models", job, None, end_of_model(self.work.model, job, self._inbox.put))
             return
         ctx = self.work.context_of(job, self._inbox.put)
-        if is_async(job):
-            self._submit("handlers", job, ctx, end_of_async(job, ctx))
+        if is_async(job, self.work.plan):
+            self._submit("handlers", job, ctx, end_of_async(job, ctx, self.work.plan))
             return
         self.board.started(job, ctx, None)
         in_context = contextvars.copy_context()
-        run = lambda: self._inbox.put(in_context.run(end_of_plain, job, ctx, _carry))  # noqa: E731
-        threading.Thread(target=run, name=f"suture-{job.call.name}", daemon=True).start()
+        run = lambda: self._inbox.put(in_context.run(end_of_plain, job, ctx, self.work.plan, _carry))  # noqa: E731
+        threading.Thread(target=run, name=f"suture-{ctx.call.name}", daemon=True).start()
 
     def _submit(self, where: _Where, job: Job, ctx: Context | None, coroutine: Coroutine[object, None, Item]) -> None:
         # A future's lock is taken in Python, so that a Ctrl-C between two of its steps would keep it for ever.
@@ -159,7 +151,7 @@ class ThreadDriver:
             question = flow.throw(Closing(landed, fenced=isinstance(error, Fenced)))
             while True:
                 self.work.probe("before", question)
-                answer = None if isinstance(question, Emit) else self._answer_now(question)
+                answer = None if isinstance(question, Emit) else answer_plain(question, self.work)
                 self.work.probe("after", question)
                 question = flow.send(answer)
         except (StopIteration, Closing):
@@ -216,15 +208,6 @@ def _background(where: _Where) -> _Background:
 def _carry(coroutine: Coroutine[object, None, Item]) -> Future[Item]:
     """Take what a plain handler wants awaited to where async handlers run."""
     return _background("handlers").submit(coroutine)
-
-
-def _awaited(value: Awaitable[object]) -> object:
-    """What an async hook brings, awaited where async handlers run."""
-
-    async def bring() -> object:
-        return await value
-
-    return asyncio.run_coroutine_threadsafe(bring(), _background("handlers").loop).result()
 
 
 def refuse_in_background() -> None:

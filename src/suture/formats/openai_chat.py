@@ -48,7 +48,7 @@ from suture.messages import (
 )
 
 # Who copies the API; any other word behind the colon is a model of OpenAI's.
-_COPIES = frozenset(
+COPIES = frozenset(
     (
         "compatible",
         "openrouter",
@@ -77,8 +77,8 @@ _FUNCTION = frozenset(("name", "arguments"))
 _TEXT = frozenset(("type", "text"))
 
 # Where the copies put a model's thinking; the first that is there counts, and `reasoning_details` goes with it.
-_THOUGHTS = ("reasoning_content", "reasoning")
-_DETAILS = "reasoning_details"
+THOUGHTS = ("reasoning_content", "reasoning")
+DETAILS = "reasoning_details"
 
 
 class OpenAIChat:
@@ -94,7 +94,7 @@ class OpenAIChat:
         return Limits(
             id_length=40,
             images_in_results=False,
-            developer=variant not in _COPIES,
+            developer=variant not in COPIES,
             reasoning="text" if variant in _TAKES_REASONING else "none",
             model=variant or None,
         )
@@ -167,7 +167,7 @@ class OpenAIChat:
                 places.append(f"{path}.tool_calls[{calls}]")
                 calls += 1
             elif type(part) is Reasoning:
-                places.append(f"{path}.{own(part.ext, NAME).get('field', _THOUGHTS[0])}")
+                places.append(f"{path}.{own(part.ext, NAME).get('field', DETAILS)}")
             else:
                 places.append(f"{path}.content[{others}]" if listed else f"{path}.content")
                 others += 1
@@ -271,17 +271,17 @@ def _assistant(raw: Json, index: int, read: _Reader) -> Assistant:
 
 
 def _thought(raw: Json) -> Json | None:
-    """The fields of a message that hold a model's thinking, its words first."""
-    field = next((name for name in _THOUGHTS if isinstance(raw.get(name), str)), None)
-    if field is None:
-        return None
-    return {field: raw[field], **({_DETAILS: raw[_DETAILS]} if _DETAILS in raw else {})}
+    """The fields of a message that hold a model's thinking; None when it has none."""
+    field = next((name for name in THOUGHTS if isinstance(raw.get(name), str)), None)
+    thought = {name: raw[name] for name in (field, DETAILS) if name is not None and raw.get(name)}
+    return thought or ({field: raw[field]} if field is not None else None)
 
 
 def _reasoning(thought: Json) -> Reasoning:
-    field, text = next(iter(thought.items()))
-    details = {"details": thought[_DETAILS]} if _DETAILS in thought else {}
-    return Reasoning(text, ext={NAME: {"field": field, **details}})
+    field = next((name for name in THOUGHTS if name in thought), None)
+    kept = {"field": field, "details": thought.get(DETAILS)}
+    text = thought[field] if field is not None else ""
+    return Reasoning(text, ext={NAME: {key: value for key, value in kept.items() if value is not None}})
 
 
 def _call(raw: object, index: int, at: int, read: _Reader) -> ToolCall:

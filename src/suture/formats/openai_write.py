@@ -53,12 +53,18 @@ def _assistant_wire(message: Assistant, kept: Json) -> Json:
     elif shape != "absent":
         raw["content"] = None
     for part in message.parts:
-        if type(part) is Reasoning and (field := own(part.ext, NAME).get("field")):
-            raw[field] = part.text
-            raw |= {"reasoning_details": details} if (details := own(part.ext, NAME).get("details")) is not None else {}
+        if type(part) is Reasoning:
+            raw |= _thought(part)
     if calls:
         raw["tool_calls"] = calls
     return {**raw, **rest(kept, _SHAPE)}
+
+
+def _thought(part: Reasoning) -> Json:
+    """The fields in which a model's thinking came; nothing when it came from elsewhere."""
+    kept = own(part.ext, NAME)
+    words = {kept["field"]: part.text} if "field" in kept else {}
+    return words | ({"reasoning_details": kept["details"]} if "details" in kept else {})
 
 
 def _content_wire(message: Message, kept: Json) -> str | list[Json]:

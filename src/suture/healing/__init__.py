@@ -14,12 +14,24 @@ from suture.errors import ConfigurationError
 from suture.formats import FORMATS, detect, format_of, target_of
 from suture.formats.base import Finding, Format, Json, Limits, Target, fill
 from suture.healing.healing import healed, request_of, require_format, trimmed, unhealable
+from suture.healing.parts import THINKING_OFF
 from suture.healing.passes import run
 from suture.healing.surrogates import is_sendable, surrogate_findings, without_surrogates
 from suture.healing.work import Change, Healed, Options, Work
 from suture.messages import Message, Origin, System
 
-__all__ = ["Change", "Finding", "Healed", "diagnose", "dump_messages", "fit", "heal", "load_messages", "refusal"]
+__all__ = [
+    "THINKING_OFF",
+    "Change",
+    "Finding",
+    "Healed",
+    "diagnose",
+    "dump_messages",
+    "fit",
+    "heal",
+    "load_messages",
+    "refusal",
+]
 
 Pending: TypeAlias = Literal["answer", "keep", "drop"]
 Orphans: TypeAlias = Literal["drop", "quote"]

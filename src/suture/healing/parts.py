@@ -29,7 +29,7 @@ def reasoning(work: Work) -> None:
             work.remove(at, [part for part, _ in refused])
             _hint(work, at)
         elif work.limits.reasoning == "text" and work.options.strict:
-            work.replace(at, parts=tuple([_in_field(work, part) for part in message.parts]))
+            _as_words(work, at, message)
 
 
 def _refusal(work: Work, message: Message, part: Reasoning) -> str | None:
@@ -40,7 +40,7 @@ def _refusal(work: Work, message: Message, part: Reasoning) -> str | None:
     if limits.reasoning == "text":
         return None
     if limits.reasoning == "none":
-        came_so = own(part.ext, work.format.name).get("field")
+        came_so = own(part.ext, work.format.name)
         return None if came_so and (not work.options.strict or _is_own(work, message)) else "THINKING_FOREIGN"
     if not (part.encrypted if part.redacted else (part.signature or "").strip()):
         return "THINKING_UNSIGNED"
@@ -60,10 +60,25 @@ def _is_own(work: Work, message: Assistant) -> bool:
     return (made.provider, made.api, made.model) == (reader.provider, reader.api, reader.model)
 
 
-def _in_field(work: Work, part: Part) -> Part:
-    if type(part) is not Reasoning or own(part.ext, work.format.name).get("field"):
-        return part
-    return msgspec.structs.replace(part, ext={work.format.name: {"field": "reasoning_content"}})
+def _as_words(work: Work, at: int, message: Message) -> None:
+    """Where thinking is wanted back whoever made it, its maker gets it as it came, everybody else its words."""
+    if type(message) is Assistant and _is_own(work, message):
+        return
+    name = work.format.name
+    for part in message.parts:
+        if type(part) is Reasoning and (details := own(part.ext, name).get("details")):
+            detail = as_text(msgspec.structs.replace(part, ext={name: {"details": details}}))
+            work.note(
+                "THINKING_FOREIGN",
+                at,
+                "left out all but the words of reasoning",
+                part=part,
+                detail=detail,
+                lost="reasoning",
+            )
+    words = {name: {"field": "reasoning_content"}}
+    parts = [msgspec.structs.replace(part, ext=words) if type(part) is Reasoning else part for part in message.parts]
+    work.replace(at, parts=tuple(parts))
 
 
 def _hint(work: Work, at: int) -> None:

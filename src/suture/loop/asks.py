@@ -15,7 +15,7 @@ from suture.errors import ModelError
 from suture.formats import format_of
 from suture.healing import Change, Healed, fit
 from suture.loop.events import Event
-from suture.messages import Assistant, Message, Origin, System, ToolCall, ToolResult
+from suture.messages import Assistant, Message, Origin, System, ToolCall
 from suture.tools import Ready, Refused, Tool, Verdict
 
 T = TypeVar("T")
@@ -84,6 +84,14 @@ class ReconcileJob:
 
 
 @dataclass(frozen=True, slots=True)
+class PermitJob:
+    """Ask the host's `before_tool` whether that attempt may be made."""
+
+    id: int
+    attempt: ToolJob
+
+
+@dataclass(frozen=True, slots=True)
 class WaitJob:
     """Let time pass, in seconds."""
 
@@ -91,7 +99,7 @@ class WaitJob:
     seconds: float
 
 
-Job: TypeAlias = ModelJob | WaitJob | ToolJob | ReconcileJob
+Job: TypeAlias = ModelJob | WaitJob | PermitJob | ToolJob | ReconcileJob
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +120,14 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """What the handler returned."""
+    """What the host's code returned: a handler, reviewed by `after_tool`, or `before_tool`."""
 
     value: object
 
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """What the handler raised."""
+    """What the host's code raised."""
 
     error: Exception
 
@@ -222,8 +230,8 @@ class Start(Ask[None]):
 
 @dataclass(frozen=True, slots=True)
 class Stop(Ask[None]):
-    """Stop the job: a model call is cancelled, a wait is over, a handler is told and after some grace given up. Its
-    `Done` still comes.
+    """Stop the job: a model call is cancelled, a wait or a hook is over, a handler is told and after some grace given up.
+    Its `Done` still comes.
     """
 
     job: Job
@@ -254,25 +262,10 @@ class Recheck(Ask[Ready | Refused]):
 
 
 @dataclass(frozen=True, slots=True)
-class Permit(Ask[str | None]):
-    """Why the host's `before_tool` forbids the attempt; None when it does not."""
-
-    job: ToolJob
-
-
-@dataclass(frozen=True, slots=True)
 class Gate(Ask[Verdict]):
     """Whether a person has to approve the call first."""
 
     ready: Ready
-
-
-@dataclass(frozen=True, slots=True)
-class Review(Ask[ToolResult]):
-    """The result as the host's `after_tool` wants it recorded."""
-
-    job: ToolJob | ReconcileJob
-    result: ToolResult
 
 
 @dataclass(frozen=True, slots=True)

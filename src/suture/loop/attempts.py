@@ -5,7 +5,7 @@ from __future__ import annotations
 from suture.entries import Retry
 from suture.errors import InvalidAnswer, ModelError
 from suture.healing import Change
-from suture.loop.asks import Draw, Emit, Failed, ModelJob, Next, Replied, Request, Start, Stop, WaitJob, ask
+from suture.loop.asks import Draw, Emit, Failed, ModelJob, Replied, Request, WaitJob, ask
 from suture.loop.calls import Calls
 from suture.loop.events import Retrying
 from suture.loop.journal import Journal
@@ -14,6 +14,11 @@ from suture.loop.retries import fault_of, is_empty
 from suture.messages import Assistant, Usage
 
 _MAX_ERROR = 2000
+
+
+def said(error: ModelError) -> str:
+    """What the log keeps of a failure."""
+    return f"{type(error).__name__}: {error}"[:_MAX_ERROR]
 
 
 class Attempts:
@@ -41,7 +46,7 @@ class Attempts:
         attempt = 0
         while True:
             attempt += 1
-            outcome = yield from self._done(ModelJob(self.calls.next_job(), request))
+            outcome = yield from self.calls.carried(ModelJob(self.calls.next_job(), request))
             if not isinstance(outcome, Replied | Failed):
                 return None
             self._changes.update(dict.fromkeys(outcome.changes))
@@ -50,44 +55,34 @@ class Attempts:
             if error is None:
                 return message
             usage = message.usage if message is not None else None
+            if self.state.interrupt is not None:  # who stopped the run wants no other attempt, and no error for it
+                self._give_up(None, usage)
+                return None
             delay = self.plan.retries.delay(attempt, error, (yield from ask(Draw())))
-            if delay is None or self.state.interrupt is not None:
-                if message is not None and fault_of(message, self.state) is None:
-                    return message  # an empty answer is better than none
-                self.error, self.unanswered = error, usage
-                self.usage += usage or Usage()
+            if delay is None and message is not None and fault_of(message, self.state) is None:
+                return message  # an empty answer is better than none
+            if delay is None:
+                self._give_up(error, usage)
                 return None
             yield from self._wait(attempt, error, delay, usage)
             if self.state.interrupt is not None:
                 return None
 
+    def _give_up(self, error: ModelError | None, usage: Usage | None) -> None:
+        self.error, self.unanswered = error, usage
+        self.usage += usage or Usage()
+
     def _wrong_with(self, message: Assistant) -> ModelError | None:
         """Why an answer is not kept."""
         if fault := fault_of(message, self.state):
-            return InvalidAnswer(f"The model's turn cannot be kept: {fault}. None of it was kept; resume to ask again.")
+            return InvalidAnswer(f"The model's turn cannot be kept: {fault}. None of it was.")
         if is_empty(message):
-            return InvalidAnswer("The model answered nothing. Resume to ask again.")
+            return InvalidAnswer("The model answered nothing.")
         return None
 
     def _wait(self, attempt: int, error: ModelError, delay: float, usage: Usage | None) -> Flow[None]:
         """Record the failed attempt and wait; an interrupt cuts the wait."""
         self.usage += usage or Usage()
-        said = f"{type(error).__name__}: {error}"[:_MAX_ERROR]
-        yield from self.journal.append([(Retry(attempt, said, delay, usage), (), ())])
+        yield from self.journal.append([(Retry(attempt, said(error), delay, usage), (), ())])
         yield from ask(Emit(Retrying(attempt, error, delay)))
-        yield from self._done(WaitJob(self.calls.next_job(), delay))
-
-    def _done(self, job: ModelJob | WaitJob) -> Flow[object]:
-        """Start the job and wait for its end. Results that land meanwhile are recorded; an interrupt stops it."""
-        yield from ask(Start(job))
-        stopping = False
-        while True:
-            yield from self.calls.take((yield from ask(Next())))
-            for done in list(self.calls.landed):
-                self.calls.landed.remove(done)
-                if done.job == job:
-                    return done.outcome
-                yield from self.calls.tool_done(done)
-            if self.state.interrupt is not None and not stopping:
-                stopping = True
-                yield from ask(Stop(job))
+        yield from self.calls.carried(WaitJob(self.calls.next_job(), delay))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from inspect import iscoroutinefunction
-from typing import NamedTuple, assert_never
+from typing import Any, NamedTuple, assert_never
 
 from suture.canonical import canonical
 from suture.entries import ApprovalRequest, Interrupt, ToolStarted, call_digest, is_repeatable, mark
@@ -18,22 +17,24 @@ from suture.loop.asks import (
     Gate,
     Happened,
     Look,
+    ModelJob,
     News,
     Next,
-    Permit,
+    Outcome,
+    PermitJob,
     Prepare,
     Raised,
     Recheck,
     ReconcileJob,
     Replied,
     Returned,
-    Review,
     Signalled,
     Start,
     Stop,
     Stopped,
     TimedOut,
     ToolJob,
+    WaitJob,
     ask,
 )
 from suture.loop.events import ApprovalNeeded, ToolStarting
@@ -42,7 +43,19 @@ from suture.loop.plan import Flow, Plan, idempotency_key
 from suture.messages import ToolCall, ToolResult
 from suture.repair import stand_in
 from suture.replay import Call, State, own
-from suture.tools import Gated, Ready, Refused, Tool, Verdict, failure_of, raised, result_of
+from suture.tools import (
+    Gated,
+    Ready,
+    Refused,
+    Tool,
+    Verdict,
+    blocked_because,
+    failure_of,
+    is_coroutine_function,
+    raised,
+    result_of,
+    unpermitted,
+)
 
 
 class _Executable(NamedTuple):
@@ -69,7 +82,6 @@ class Calls:
         self._jobs = 0
         self._running: dict[int, ToolJob | ReconcileJob] = {}
         self._reconciled: set[str] = set()
-        self._in_review: Done | None = None
         self.executed: set[str] = set()
 
     def next_job(self) -> int:
@@ -98,6 +110,23 @@ class Calls:
                 case _:
                     assert_never(one)
 
+    def carried(self, job: ModelJob | WaitJob | PermitJob) -> Flow[Any]:
+        """Start the job and wait for its end, which is the answer. Results that land meanwhile are recorded; an interrupt
+        stops it.
+        """
+        yield from ask(Start(job))
+        stopping = False
+        while True:
+            yield from self.take((yield from ask(Next())))
+            for done in list(self.landed):
+                self.landed.remove(done)
+                if done.job == job:
+                    return done.outcome
+                yield from self.tool_done(done)
+            if self.state.interrupt is not None and not stopping:
+                stopping = True
+                yield from ask(Stop(job))
+
     # Taking calls up --------------------------------------------------------------------------
 
     def settle(self) -> Flow[None]:
@@ -114,6 +143,8 @@ class Calls:
         for call in [call for call in self.state.unanswered.values() if is_refused(self.state, call)]:
             yield from self.journal.answer([(call, stand_in(call.call, "not_run", call.refused))])
         for call in self.state.open_calls():
+            if self.state.interrupt is not None:
+                break
             match call.status:
                 case "parked" | "answered" | "settled":
                     continue
@@ -138,17 +169,25 @@ class Calls:
         """Take up a call that was approved, or had started."""
         yield from self._go_by((yield from self._permitted(call)), call, ready)
 
-    def _permitted(self, call: Call) -> Flow[Verdict]:
-        """Whether the call may run by the tools of now, and by the host's hook. What a person saw is not normalised."""
-        verdict = yield from ask(Prepare(call.call) if call.request is None else Recheck(call.prepared))
-        if isinstance(verdict, Ready) and self.plan.before_tool is not None:
-            item = _Executable(call, verdict.call, verdict.tool)
-            if (reason := (yield from ask(Permit(self._attempt_at(item))))) is not None:
-                return Refused("blocked", reason)
-        return verdict
+    def _permitted(self, call: Call) -> Flow[Verdict | None]:
+        """Whether the call may run by the tools of now, and by the host's hook; None when it is left as it is.
 
-    def _go_by(self, verdict: Verdict, call: Call, ready: list[_Executable]) -> Flow[None]:
+        What a person saw is not normalised.
+        """
+        verdict = yield from ask(Prepare(call.call) if call.request is None else Recheck(call.prepared))
+        if isinstance(verdict, Refused) or self.plan.before_tool is None:
+            return verdict
+        attempt = self._attempt_at(_Executable(call, verdict.call, verdict.tool))
+        outcome = yield from self.carried(PermitJob(self.next_job(), attempt))
+        if isinstance(outcome, Stopped) or call.answered:  # others may have answered it while the hook was asked
+            return None
+        reason = blocked_because(outcome.value) if isinstance(outcome, Returned) else unpermitted(outcome.error)
+        return Refused("blocked", reason) if reason is not None else verdict
+
+    def _go_by(self, verdict: Verdict | None, call: Call, ready: list[_Executable]) -> Flow[None]:
         match verdict:
+            case None:
+                pass
             case Ready(prepared, tool):
                 ready.append(_Executable(call, prepared, tool))
             case Gated(prepared, tool):
@@ -231,7 +270,7 @@ class Calls:
             return
         yield from ask(Emit(ToolStarting(key, own(item.prepared), job.attempt)))
         # A timeout ends an async handler; a plain one may go on for as long as its process lives.
-        ends = item.tool.timeout is not None and iscoroutinefunction(item.tool.handler)
+        ends = item.tool.timeout is not None and is_coroutine_function(item.tool.handler)
         expires = item.tool.timeout + self.plan.lease if ends and item.tool.timeout is not None else None
         body = ToolStarted(key, item.tool.effect, job.attempt, job.idempotency_key, self.plan.owner, expires)
         opens = () if is_repeatable(item.tool.effect) else (mark("started", key),)
@@ -252,34 +291,24 @@ class Calls:
         if not isinstance(job, ToolJob | ReconcileJob):
             return
         self._running.pop(job.id, None)
-        self._in_review = done
-        answered = yield from self._answer_of(done)
-        self._in_review = None
-        if answered is not None:
+        result = result_of_job(job, done.outcome)
+        if result is not None:
             self.executed.add(job.key)
-            yield from self.journal.answer([answered])
+            yield from self.journal.answer([(self.state.calls[job.key], result)])
 
-    def ends(self, done: Iterable[Done]) -> Flow[list[Answered]]:
+    def ends(self, done: Iterable[Done]) -> list[Answered]:
         """The answers that the ends of jobs give, those that nobody has looked at before first."""
-        review = [self._in_review] if self._in_review is not None else []
-        answers: deque[Answered | None] = deque()
-        for one in (*review, *self.landed, *done):
-            answers.append((yield from self._answer_of(one)))
-        return [answered for answered in answers if answered is not None]
-
-    def _answer_of(self, done: Done) -> Flow[Answered | None]:
-        """The answer that the end of a job gives its call, as the host's hook wants it recorded."""
-        job = done.job
-        if not isinstance(job, ToolJob | ReconcileJob) or (result := result_of_job(job, done)) is None:
-            return None
-        if self.plan.after_tool is not None and result.synthetic is None:
-            result = yield from ask(Review(job, result))
-        return self.state.calls[job.key], result
+        found = [
+            (self.state.calls[one.job.key], result_of_job(one.job, one.outcome))
+            for one in (*self.landed, *done)
+            if isinstance(one.job, ToolJob | ReconcileJob)
+        ]
+        return [(call, result) for call, result in found if result is not None]
 
 
-def result_of_job(job: ToolJob | ReconcileJob, done: Done) -> ToolResult | None:
+def result_of_job(job: ToolJob | ReconcileJob, outcome: Outcome) -> ToolResult | None:
     """The answer that an outcome gives the call; None when it gives none."""
-    match done.outcome:
+    match outcome:
         case Returned(value):
             if isinstance(job, ReconcileJob) and value is None:
                 return None
@@ -296,4 +325,4 @@ def result_of_job(job: ToolJob | ReconcileJob, done: Done) -> ToolResult | None:
         case Stopped() | Replied() | Failed() | Elapsed():
             return None
         case _:
-            assert_never(done.outcome)
+            assert_never(outcome)

@@ -31,7 +31,7 @@ from suture.loop.asks import (
     Written,
     ask,
 )
-from suture.loop.attempts import Attempts
+from suture.loop.attempts import Attempts, said
 from suture.loop.calls import Calls, is_refused
 from suture.loop.events import Finished
 from suture.loop.journal import Journal, answering
@@ -39,9 +39,6 @@ from suture.loop.plan import Closing, Ended, Flow, Plan, Status, is_handed_off, 
 from suture.messages import Assistant, Usage, User
 from suture.repair import stand_in
 from suture.replay import Call, State, TurnBlock
-
-# A turn that stopped for one of these is whole, so its calls may run; any other may be cut off.
-_WHOLE = (None, "stop", "tool_use", "pause")
 
 
 def run(state: State, plan: Plan, prompt: User | None = None) -> Flow[Ended]:
@@ -103,14 +100,13 @@ class _Run:
         self.model = Attempts(self.journal, self.calls, plan)
         self.id = ""
         self.steps = 0
-        self.answered = Usage()
+        self.kept = Usage()
 
     def go(self) -> Flow[Ended]:
         try:
             return (yield from self._go())
         except Closing as closing:
-            brought = yield from self.calls.ends(closing.landed)
-            yield from self.journal.close(brought, fenced=closing.fenced)
+            yield from self.journal.close(self.calls.ends(closing.landed), fenced=closing.fenced)
             raise
 
     def _go(self) -> Flow[Ended]:
@@ -135,8 +131,8 @@ class _Run:
 
     @property
     def usage(self) -> Usage:
-        """What every attempt of this run cost, those that brought no answer included."""
-        return self.answered + self.model.usage
+        """What the attempts of this run cost, as far as it is known; also those whose answer was not kept."""
+        return self.kept + self.model.usage
 
     def _begin(self) -> Flow[None]:
         """Open the run. What a person stopped is closed in the same batch, since opening forgets the stop."""
@@ -192,7 +188,7 @@ class _Run:
 
     def _finish(self, status: Status) -> Flow[bool]:
         """End the run, unless something arrived that it can still take up."""
-        error = str(self.model.error) if self.model.error is not None else None
+        error = said(self.model.error) if self.model.error is not None else None
         body = RunFinished(self.id, status, self.usage, error, self.model.unanswered)
         while True:
             # Taken before anything is asked: whoever else reads through the same handle moves the head meanwhile.
@@ -231,9 +227,9 @@ class _Run:
 
     def _take_answer(self, message: Assistant, seen: int) -> Flow[None]:
         self.steps += 1
-        self.answered += message.usage or Usage()
+        self.kept += message.usage or Usage()
         yield from self.journal.record(message, seen=seen)
-        if message.stop_reason not in _WHOLE:
+        if not message.is_whole:
             reason = f"the model's turn ended early ({message.stop_reason})"
             never = [(call, stand_in(call.call, "not_run", reason)) for call in self.state.open_calls()]
             yield from self.journal.answer(item for item in never if item[0].status == "pending")

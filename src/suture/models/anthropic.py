@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 from suture.errors import ConfigurationError, MissingExtra
 from suture.formats.anthropic_cache import with_cache_marks
 from suture.formats.base import Json
-from suture.healing import Healed
+from suture.healing import THINKING_OFF, Healed
 from suture.messages import Origin
 from suture.models.anthropic_assembly import Assembly
 from suture.models.base import Piece, Request, RequestMended
-from suture.models.clients import Clients
+from suture.models.clients import Clients, Given
 from suture.models.failures import as_model_errors, reading
+from suture.models.options import refuse_fields, require_plain
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 API = "anthropic"
 
 _KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
-
-# What healing asks for when a turn that is under way has lost its thinking (ANT-THINK-FIRST).
-_THINKING_OFF = "thinking: off"
 
 
 class Anthropic:
@@ -39,8 +37,8 @@ class Anthropic:
         cache: whether to mark what the prompt cache should keep: tools, system text, the conversation so far.
         timeout: seconds of silence after which an answer is given up.
         extra: further fields of every request, such as {"temperature": 0}; None takes a field away.
-        client: an `AsyncAnthropic` of your own instead of `base_url`, `api_key` and `timeout`. It serves one event loop;
-            its retries are switched off.
+        client: an `AsyncAnthropic` of your own instead of `base_url`, `api_key` and `timeout`. It serves one event loop,
+            closing it is yours; its retries are switched off.
 
     Raises:
         ConfigurationError: there is no key, or a limit makes no sense.
@@ -73,15 +71,17 @@ class Anthropic:
         if thinking is not None:
             self._fields["thinking"] = {"type": "enabled", "budget_tokens": thinking}
         self._fields |= extra or {}
+        refuse_fields(extra or {}, ("model", "messages", "stream", "max_tokens", "thinking"))
         if client is not None:
-            own = client.with_options(max_retries=0)
-            self._clients = Clients(lambda: own)
+            self._clients: Clients[Any] | Given[Any] = Given(client.with_options(max_retries=0))
             return
 
         def make() -> AsyncAnthropic:
             made: AsyncAnthropic = sdk.AsyncAnthropic(api_key=api_key, base_url=base_url, timeout=timeout, max_retries=0)
             return made
 
+        for key in (api_key, *map(os.environ.get, _KEYS)):
+            require_plain(key, self.name)
         if not (api_key or any(map(os.environ.get, _KEYS)) or _signed_in(make, self.name)):
             raise ConfigurationError(f"{self.name} needs a key: set ANTHROPIC_API_KEY, or pass api_key=....")
         self._clients = Clients(make)
@@ -113,7 +113,7 @@ class Anthropic:
         assert isinstance(sent.history, dict)
         request = with_cache_marks(sent.history) if self._cache else sent.history
         fields = {**request, **self._fields}
-        if _THINKING_OFF in sent.hints:
+        if THINKING_OFF in sent.hints:
             fields.pop("thinking", None)
         fields = {key: value for key, value in fields.items() if value is not None}
         named = {key: fields.pop(key) for key in ("messages", "max_tokens")}

@@ -37,6 +37,17 @@ class Clients(Generic[C]):
         return self._by_loop[loop][0]
 
 
+class Given(Generic[C]):
+    """A client that the host made, and closes."""
+
+    def __init__(self, client: C) -> None:
+        self._client = client
+
+    async def here(self) -> C:
+        """The client."""
+        return self._client
+
+
 async def _lifetime(client: Closable) -> AsyncGenerator[None, None]:
     try:
         yield

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from json import JSONDecodeError
 from math import isfinite
 
 from suture.errors import (
@@ -68,7 +69,10 @@ _BY_TYPE: dict[str, type[ModelError]] = {
 }
 
 _SDKS = frozenset(("openai", "anthropic"))
-_TRANSPORTS = frozenset(("httpx", "httpx2", "httpcore", "httpcore2", "anyio", "h11", "h2", "ssl", "socket"))
+_TRANSPORTS = frozenset(
+    ("httpx", "httpx2", "httpcore", "httpcore2", "anyio", "h11", "h2", "ssl", "socket", "pydantic", "pydantic_core")
+)
+_NOT_JSON = (JSONDecodeError, UnicodeDecodeError)
 _MAX_TEXT = 2000
 
 
@@ -164,7 +168,7 @@ def _is_timeout(error: Exception) -> bool:
 def _is_transport(error: Exception) -> bool:
     """Whether the connection failed, or what came over it is no JSON."""
     named = any(kind.__name__ == "APIConnectionError" for kind in type(error).__mro__)
-    return named or bool(_modules(error) & _TRANSPORTS) or isinstance(error, OSError | EOFError | ValueError)
+    return named or bool(_modules(error) & _TRANSPORTS) or isinstance(error, (OSError, EOFError, *_NOT_JSON))
 
 
 def _modules(error: Exception) -> set[str]:

@@ -14,6 +14,7 @@ import msgspec
 from suture.errors import IncompleteStream, ModelError, Overloaded
 from suture.formats import format_of
 from suture.formats.base import Json, object_text
+from suture.formats.openai_chat import DETAILS, THOUGHTS
 from suture.loop.events import Delta, ReasoningDelta, TextDelta, ToolCallDelta
 from suture.messages import Assistant, Origin, Usage
 
@@ -25,7 +26,6 @@ _STOPS = {
     "function_call": "tool_use",
 }
 _BROKEN = frozenset(("error", "insufficient_system_resource"))
-_THOUGHTS = ("reasoning_content", "reasoning")
 
 
 class _Call:
@@ -74,12 +74,12 @@ class Assembly:
                 self._finish = choice.get("finish_reason") or self._finish
 
     def _delta(self, delta: Json) -> Iterator[Delta]:
-        for field in _THOUGHTS:
+        for field in THOUGHTS:
             if isinstance(thought := delta.get(field), str) and thought:
                 self._thoughts.setdefault(field, []).append(thought)
                 if field == next(iter(self._thoughts)):
                     yield ReasoningDelta(thought)
-        for detail in delta.get("reasoning_details") or ():
+        for detail in delta.get(DETAILS) or ():
             self._add_detail(detail)
         if isinstance(text := delta.get("content"), str) and text:
             self._text.append(text)
@@ -151,7 +151,7 @@ class Assembly:
         for field, pieces in self._thoughts.items():
             wire[field] = "".join(pieces)
         if self._details:
-            wire["reasoning_details"] = self._details
+            wire[DETAILS] = self._details
         if self._calls:
             wire["tool_calls"] = [call.wire() for call in self._calls]
         return wire

@@ -9,11 +9,13 @@ from urllib.parse import urlsplit
 
 from suture.errors import ConfigurationError, MissingExtra
 from suture.formats.base import Json
+from suture.formats.openai_chat import COPIES
 from suture.messages import Origin
 from suture.models.base import Piece, Request, RequestMended
-from suture.models.clients import Clients
+from suture.models.clients import Clients, Given
 from suture.models.failures import as_model_errors, reading
 from suture.models.openai_assembly import Assembly
+from suture.models.options import refuse_fields, require_plain
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -49,7 +51,7 @@ class OpenAIChat:
         timeout: seconds of silence after which an answer is given up.
         extra: further fields of every request, such as {"temperature": 0}; None takes a field away.
         client: an `AsyncOpenAI` of your own, such as `AsyncAzureOpenAI`, instead of `base_url`, `api_key` and `timeout`.
-            It serves one event loop; its retries are switched off.
+            It serves one event loop, closing it is yours; its retries are switched off.
 
     Raises:
         ConfigurationError: there is no key.
@@ -72,12 +74,12 @@ class OpenAIChat:
         host = urlsplit(url).hostname or "api.openai.com"
         self.name = f"openai:{model}"
         self.model = model
-        self.dialect = dialect if dialect is not None else _dialect_of(host)
+        self.dialect = _known(dialect) if dialect is not None else _dialect_of(host)
         self.origin = Origin("openai" if not self.dialect else host, API, model)
         self._extra = dict(extra or {})
+        refuse_fields(self._extra, ("model", "messages", "stream"))
         if client is not None:
-            own = client.with_options(max_retries=0)
-            self._clients = Clients(lambda: own)
+            self._clients: Clients[Any] | Given[Any] = Given(client.with_options(max_retries=0))
             return
         key = api_key or os.environ.get("OPENAI_API_KEY") or ("none" if self.dialect else None)
         if key is None:
@@ -85,6 +87,7 @@ class OpenAIChat:
                 f"{self.name} needs a key: set OPENAI_API_KEY, or pass api_key=.... "
                 "For a server of your own set OPENAI_BASE_URL, or pass base_url=...."
             )
+        require_plain(key, self.name)
         self._clients = Clients(lambda: sdk.AsyncOpenAI(api_key=key, base_url=url or None, timeout=timeout, max_retries=0))
 
     async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
@@ -123,6 +126,14 @@ def _sdk() -> Any:  # noqa: ANN401  the SDK is there or not
     except ImportError as error:
         raise MissingExtra("OpenAI models need OpenAI's SDK. Install it with: pip install 'suture[openai]'") from error
     return openai
+
+
+def _known(dialect: str) -> str:
+    if dialect not in ("", *COPIES):
+        raise ConfigurationError(
+            f"dialect={dialect!r} is none of {', '.join(sorted(COPIES))}, and not '' for OpenAI's own."
+        )
+    return dialect
 
 
 def _dialect_of(host: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -48,7 +49,8 @@ class ScriptedModel:
 
 
 def from_file(path: str) -> ScriptedModel:
-    """A model that answers from a JSON file: a list of turns, as `ScriptedModel` takes them.
+    """A model that answers from a JSON file: a list of turns, as `ScriptedModel` takes them. It begins with the first turn
+    in each process; calls that name no id get one that the conversation has not seen.
 
     Raises:
         ConfigurationError: the file cannot be read, or holds something else.
@@ -61,7 +63,16 @@ def from_file(path: str) -> ScriptedModel:
         raise ConfigurationError(f'The script {path!r} is no JSON list of turns, such as [{{"text": "Hello."}}].')
     for turn in script:
         pieces(turn, "")
-    return ScriptedModel(script, name=f"scripted:{path}")
+    return ScriptedModel([partial(_with_ids, turn) for turn in script], name=f"scripted:{path}")
+
+
+def _with_ids(turn: Turn, request: Request) -> Turn:
+    """The turn with an id for each call that has none, so that a script may begin anew in an old conversation."""
+    if not (calls := turn.get("calls")):
+        return turn
+    assert isinstance(calls, list)
+    before = sum(len(message.calls) for message in request.messages if isinstance(message, Assistant))
+    return {**turn, "calls": [{"id": f"call_{before + at}", **call} for at, call in enumerate(calls, 1)]}
 
 
 async def _answer(step: Step, request: Request) -> Answer:

@@ -57,6 +57,7 @@ from suture.session.waiting import (
 )
 from suture.stores.base import SessionInfo, Store
 from suture.stores.owner import is_dead
+from suture.tools import spelled_out
 
 T = TypeVar("T")
 
@@ -176,9 +177,14 @@ class Session:
         return self.append_message(message)
 
     def append_message(self, message: Message) -> Message:
-        """Record a message in one append; it is given an id unless it has one."""
+        """Record a message in one append; it is given an id unless it has one.
+
+        Raises:
+            NotJson: a result whose content cannot be written down.
+        """
         id = new_id()
-        recorded = message if message.id is not None else msgspec.structs.replace(message, id=id)
+        given = spelled_out(message) if isinstance(message, ToolResult) else message
+        recorded: Message = given if given.id is not None else msgspec.structs.replace(given, id=id)
         if isinstance(recorded, ToolResult):
             self._append_on(lambda state: self._message(state, id, MessageBody(recorded)))
         else:

@@ -5,19 +5,19 @@ are what the model sees and what its calls are checked against. A call that does
 its answer is a text from which the model can correct itself. Received values are not echoed in it.
 """
 
-from suture.tools.binding import Arguments
-from suture.tools.checking import Gated, Ready, Refused, Verdict, gate, prepare, recheck, screen
+from suture.tools.binding import Binding
+from suture.tools.checking import Gated, Ready, Refused, Verdict, gate, prepare, recheck
 from suture.tools.context import ToolContext
-from suture.tools.definition import Gate, Handler, Tool
+from suture.tools.definition import Gate, Handler, Tool, Unbound, is_coroutine_function
 from suture.tools.hooks import AfterTool, BeforeTool, blocked_because, reviewed, unpermitted, unreviewed
 from suture.tools.making import tool
-from suture.tools.results import as_logged, failure_of, raised, result_of
+from suture.tools.results import as_logged, failure_of, raised, result_of, spelled_out
 from suture.tools.schemas import schema_violations
 
 __all__ = [
     "AfterTool",
-    "Arguments",
     "BeforeTool",
+    "Binding",
     "Gate",
     "Gated",
     "Handler",
@@ -25,18 +25,20 @@ __all__ = [
     "Refused",
     "Tool",
     "ToolContext",
+    "Unbound",
     "Verdict",
     "as_logged",
     "blocked_because",
     "failure_of",
     "gate",
+    "is_coroutine_function",
     "prepare",
     "raised",
     "recheck",
     "result_of",
     "reviewed",
     "schema_violations",
-    "screen",
+    "spelled_out",
     "tool",
     "unpermitted",
     "unreviewed",

@@ -24,8 +24,12 @@ class Unfit(ValueError):
         self.violations = violations
 
 
-class Arguments(Protocol):
+class Binding(Protocol):
     """Checks arguments, and binds them to the parameters of a handler."""
+
+    @property
+    def schema(self) -> Mapping[str, object]:
+        """The JSON schema of what it takes, which is what the model is shown."""
 
     def violations(self, arguments: Mapping[str, object]) -> list[str]:
         """What is wrong with the arguments, one sentence each; none when they fit."""
@@ -96,12 +100,17 @@ class TypedValue(_Typed):
 class RawArguments:
     """All arguments as the dict that they are, checked by a JSON schema and bound to one parameter."""
 
-    schema: Schema
+    compiled: Schema
     parameter: str
+
+    @property
+    def schema(self) -> Mapping[str, object]:
+        """The schema that checks them."""
+        return self.compiled.source
 
     def violations(self, arguments: Mapping[str, object]) -> list[str]:
         """What is wrong with the arguments, one sentence each; none when they fit."""
-        return self.schema.violations(arguments)
+        return self.compiled.violations(arguments)
 
     def bind(self, arguments: Mapping[str, object]) -> dict[str, object]:
         """A copy of the dict."""

@@ -38,12 +38,6 @@ class Refused(NamedTuple):
 Verdict: TypeAlias = Ready | Gated | Refused
 
 
-def screen(call: ToolCall, tools: Mapping[str, Tool]) -> Verdict:
-    """Whether a model's call may run."""
-    prepared = prepare(call, tools)
-    return prepared if isinstance(prepared, Refused) else gate(prepared)
-
-
 def prepare(call: ToolCall, tools: Mapping[str, Tool]) -> Ready | Refused:
     """Whether a model's call may run if nobody has to approve it. Its arguments are normalised, this once, then checked."""
     read = _read(call, tools)

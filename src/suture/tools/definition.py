@@ -15,7 +15,7 @@ from suture.canonical import require_json
 from suture.entries import Effect
 from suture.errors import InvalidSchema, InvalidTool, NotJson
 from suture.messages import ToolCall
-from suture.tools.binding import Arguments, RawArguments, Unfit
+from suture.tools.binding import Binding, RawArguments, Unfit
 from suture.tools.context import ToolContext
 from suture.tools.schemas import Schema
 from suture.tools.signatures import context_of, one_value_of
@@ -41,7 +41,7 @@ class Tool:
     """A tool that a model may call. `suture.tool` makes one from code; this makes one from a JSON schema.
 
     `parameters` is a JSON schema. A tool made by hand is checked by it, and its handler gets one argument, the dict (and
-    the context, when it has a parameter annotated `suture.ToolContext`). `arguments` checks and binds in its place.
+    the context, when it has a parameter annotated `suture.ToolContext`). `binding` checks and binds in its place.
 
     `effect` says what a repeat does: "read" is safe to repeat, "idempotent" is repeatable under the same
     `ctx.idempotency_key`, "external" (the default) is never repeated without a person. `needs_approval` is
@@ -67,19 +67,24 @@ class Tool:
     normalize: Normalize | None = None
     validate: Validate | None = None
     context_parameter: str | None = None
-    arguments: Arguments | None = field(default=None, repr=False)
-    _arguments: Arguments = field(init=False, repr=False, compare=False)
+    binding: Binding | None = field(default=None, repr=False)
+    _binding: Binding = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Refuse what would only be noticed in the middle of a run."""
         if wrong := _wrong_option(self):
             raise InvalidTool(f"tool {self.name!r}: {wrong}")
         object.__setattr__(self, "parameters", _own(self.name, self.parameters))
-        if self.arguments is None:
+        if self.binding is None:
             object.__setattr__(self, "context_parameter", self.context_parameter or context_of(self.handler, self.name))
-            object.__setattr__(self, "_arguments", _raw_arguments(self.name, self.parameters, self.handler))
+            object.__setattr__(self, "_binding", _raw_arguments(self.name, self.parameters, self.handler))
+        elif self.parameters != _own(self.name, self.binding.schema):
+            raise InvalidTool(
+                f"tool {self.name!r}: its parameters are not those that its calls are checked by; "
+                "make it anew with suture.tool(parameters=...), or leave `binding` out."
+            )
         else:
-            object.__setattr__(self, "_arguments", self.arguments)
+            object.__setattr__(self, "_binding", self.binding)
 
     def __call__(self, *args: object, **kwargs: object) -> object:
         """Call the function itself, unchecked."""
@@ -87,7 +92,7 @@ class Tool:
 
     def violations(self, arguments: Mapping[str, object]) -> list[str]:
         """What is wrong with the arguments, one sentence each; none when they fit."""
-        return self._arguments.violations(arguments)
+        return self._binding.violations(arguments)
 
     def bind(self, arguments: Mapping[str, object], ctx: ToolContext) -> dict[str, object]:
         """The keyword arguments for the handler, of the types that it declares; they share nothing with the call.
@@ -96,7 +101,7 @@ class Tool:
             Unbound: they do not fit.
         """
         try:
-            given = self._arguments.bind(arguments)
+            given = self._binding.bind(arguments)
         except Unfit as error:
             raise Unbound(bounded(self.name, error.violations)) from error
         return given | ({self.context_parameter: ctx} if self.context_parameter else {})
@@ -166,6 +171,11 @@ def _wrong_option(tool: Tool) -> str | None:
     if any(map(is_generator_function, (tool.handler, tool.reconcile))):
         return "its handler, and its `reconcile`, return a result; a generator function yields. Join what it yields."
     return None
+
+
+def is_coroutine_function(function: object) -> bool:
+    """Whether calling it gives something to await: a coroutine function, or an object whose call is one."""
+    return _is_of(inspect.iscoroutinefunction, function)
 
 
 def is_generator_function(function: object) -> bool:

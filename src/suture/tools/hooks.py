@@ -13,7 +13,8 @@ from suture.tools.context import ToolContext
 from suture.tools.results import failure_of, result_of
 from suture.tools.words import MAX_REASON_BYTES
 
-# A text from `before_tool` blocks the call and says why; any other value lets it run. Either may be async.
+# A text from `before_tool` blocks the call and says why, and so does False, without a why; any other value lets it run.
+# Both hooks may be plain or async functions.
 BeforeTool: TypeAlias = Callable[[ToolCall, ToolContext], object]
 
 # What `after_tool` returns stands instead of the result; None keeps it.
@@ -22,6 +23,8 @@ AfterTool: TypeAlias = Callable[[ToolCall, ToolResult, ToolContext], object]
 
 def blocked_because(value: object) -> str | None:
     """Why `before_tool` blocks a call, for the model; None when it does not."""
+    if value is False:
+        return "The call was not run: it is not allowed here."
     if not isinstance(value, str):
         return None
     return f"The call was not run: {value}".encode()[:MAX_REASON_BYTES].decode(errors="ignore")

@@ -22,7 +22,7 @@ from typing import (
 
 from suture.entries import Effect
 from suture.errors import InvalidTool
-from suture.tools.binding import Arguments, TypedParameters, TypedValue
+from suture.tools.binding import Binding, TypedParameters, TypedValue
 from suture.tools.definition import (
     Gate,
     Handler,
@@ -72,7 +72,7 @@ class _Made(NamedTuple):
     description: str
     parameters: dict[str, object]
     handler: Handler
-    arguments: Arguments | None  # None: the parameters are a JSON schema, which the tool itself goes by
+    binding: Binding | None  # None: the parameters are a JSON schema, which the tool itself goes by
     context_parameter: str | None
 
 
@@ -124,7 +124,7 @@ def tool(
             normalize=normalize,
             validate=validate,
             context_parameter=made.context_parameter,
-            arguments=made.arguments,
+            binding=made.binding,
         )
 
     return make if source is None else make(source)

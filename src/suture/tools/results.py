@@ -71,6 +71,17 @@ def _content_of(result: ToolResult) -> tuple[Part, ...]:
             return parts_of(parts)
 
 
+def spelled_out(result: ToolResult) -> ToolResult:
+    """The result with what was given as its content in parts.
+
+    Raises:
+        NotJson: the content cannot be written down.
+    """
+    if all(isinstance(part, Part) for part in result.parts):
+        return result
+    return msgspec.structs.replace(result, parts=_content_of(result))
+
+
 def failure_of(call: ToolCall, error_type: str, text: str) -> ToolResult:
     """An error that the model reads as the answer to its call."""
     return ToolResult(parts=(Text(text),), call_id=call.id, name=call.name, error=True, error_type=error_type)

@@ -24,7 +24,7 @@ class Schema:
     """
 
     def __init__(self, schema: Mapping[str, object], *, formats: bool) -> None:
-        self._schema = schema
+        self.source = schema
         self._validator = _compiled(schema, formats=formats)
 
     def __deepcopy__(self, _memo: object) -> Schema:
@@ -33,7 +33,7 @@ class Schema:
     def violations(self, arguments: Mapping[str, object]) -> list[str]:
         """What is wrong with arguments, one sentence each; none when they fit."""
         errors = sorted(self._validator.iter_errors(dict(arguments)), key=_is_no_gap)
-        return list(dict.fromkeys(sentence for error in errors for sentence in _sentences(error, self._schema)))
+        return list(dict.fromkeys(sentence for error in errors for sentence in _sentences(error, self.source)))
 
 
 def schema_violations(schema: Mapping[str, object], arguments: Mapping[str, object]) -> list[str]:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     )
 
 _BESIDE = "  ->  "
-_WHOLE = (None, "stop", "tool_use")
 
 
 class Teller:
@@ -116,7 +115,7 @@ class Teller:
             self._screen.flow(words)
         self._streamed = False
         self._screen.break_line()
-        if message.stop_reason not in _WHOLE:
+        if not message.is_whole:
             self._note(f"The answer ended early: {message.stop_reason}.")
 
     def _delivered(self, message: User) -> None:

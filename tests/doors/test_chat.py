@@ -705,7 +705,9 @@ def test_what_is_no_answer_decides_nothing(line: str) -> None:
         ("/resumed", NoCommand("/resumed")),
         ("/", NoCommand("/")),
         ("/etc/hosts", Prompt("/etc/hosts")),
-        ("/help me", Prompt("/help me")),
+        ("/help me", NoCommand("/help me")),
+        ("/resume now", NoCommand("/resume now")),
+        ("/tmp is full", Prompt("/tmp is full")),
     ],
 )
 def test_a_line_is_a_prompt_unless_it_is_a_command(line: str, meant: object) -> None:

@@ -10,6 +10,7 @@ import logging
 from suture.loop.events import ApprovalNeeded, Event, Finished, RequestMended, Retrying, ToolFinished, ToolStarting
 
 _LOG = logging.getLogger("suture")
+_LOG.addHandler(logging.NullHandler())  # a program that sets up no logging sees none of ours on its terminal
 
 
 def log_start(session_id: str, model: str) -> None:
@@ -19,7 +20,7 @@ def log_start(session_id: str, model: str) -> None:
 
 def log_broken(session_id: str, error: BaseException) -> None:
     """A run ends by an exception, whose words are for whoever gets it."""
-    _LOG.warning("session %s: the run is broken off (%s)", session_id, type(error).__name__)
+    _LOG.info("session %s: the run ends by an exception (%s)", session_id, type(error).__name__)
 
 
 def log_event(session_id: str, event: Event) -> None:

@@ -70,7 +70,9 @@ class Provider(Protocol):
         ...
 
     def recorded(self, hazard: Hazard) -> Recording | None:
-        """How this provider sends that; None where its wire has no such thing. Every wire has "usage"."""
+        """How this provider sends that; None where its wire has no such thing, as `lacks` of the class then says. Every
+        wire has "usage".
+        """
         ...
 
     def requests(self) -> Sequence[object]:

@@ -18,11 +18,18 @@ class Command(Enum):
     QUIT = "/quit"
 
 
-HELP = """\
-/approvals  ask again about the calls that wait for a person
-/resume     go on with what was begun: ask the model again, run what was stopped
-/quit       leave; so do Ctrl-D, and Ctrl-C at the prompt
-While the model works, a line is left for it, and Ctrl-C stops it."""
+_ABOUT = {
+    Command.APPROVALS: "ask again about the calls that wait for a person",
+    Command.RESUME: "go on with what was begun: ask the model again, run what was stopped",
+    Command.HELP: "say this",
+    Command.QUIT: "leave; so do Ctrl-D, and Ctrl-C at the prompt",
+}
+HELP = "\n".join(
+    [
+        *(f"{command.value:<12}{_ABOUT[command]}" for command in Command),
+        "While the model works, a line is left for it, and Ctrl-C stops it.",
+    ]
+)
 
 
 @dataclass(frozen=True)
@@ -43,14 +50,13 @@ Said: TypeAlias = Command | Prompt | NoCommand
 
 
 def said(line: str) -> Said:
-    """What a line at the prompt means. A path such as /etc/hosts is no command."""
+    """What a line at the prompt means. A path such as /etc/hosts is no command; a command has nothing behind it."""
     words = line.strip()
-    if re.fullmatch(r"/[a-z]*", words) is None:
-        return Prompt(words)
-    try:
-        return Command(words)
-    except ValueError:
-        return NoCommand(words)
+    first, *more = words.split(maxsplit=1)[:2] or [""]
+    known = {command.value: command for command in Command}
+    if first in known and not more:
+        return known[first]
+    return NoCommand(words) if first in known or re.fullmatch(r"/[a-z]*", words) else Prompt(words)
 
 
 # Approvals ------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ is asked again when the conversation is picked up.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from suture.cli.chat.answers import (
     HELP,
@@ -181,6 +181,8 @@ class Conversation:
                 raise Leaving(FINE)
             case NoCommand(text):
                 self._screen.line(f"{text} is no command. /help lists those there are.")
+            case unknown:
+                assert_never(unknown)
 
     async def _prompt(self, text: str) -> None:
         """Take up what happened elsewhere, then hand the model the words, if there are any."""

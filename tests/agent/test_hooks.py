@@ -390,9 +390,13 @@ def test_a_hook_whose_work_was_cancelled_blocks_its_call_alone(kind: Kind) -> No
 @both
 def test_a_hook_that_is_no_function_is_refused(kind: Kind) -> None:
     """At once, and by name."""
-    with pytest.raises(suture.ConfigurationError, match=r"before_tool\(call, ctx\) is a function, not 'no'"):
+    with pytest.raises(
+        suture.ConfigurationError, match=r"before_tool\(call, ctx\) is a function that returns its answer, not 'no'"
+    ):
         kind(ScriptedModel([]), before_tool="no")  # type: ignore[arg-type]
-    with pytest.raises(suture.ConfigurationError, match=r"after_tool\(call, result, ctx\) is a function, not 5"):
+    with pytest.raises(
+        suture.ConfigurationError, match=r"after_tool\(call, result, ctx\) is a function that returns its answer, not 5"
+    ):
         kind(ScriptedModel([]), after_tool=5)  # type: ignore[arg-type]
 
 

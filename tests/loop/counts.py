@@ -6,3 +6,18 @@ KILLS_IN_TOOL = 24
 RACES = 24
 APPENDS = 300  # of each of two processes
 RUNS_AT_ONCE = 50
+KILLS_IN_STREAM = 8
+
+# Scenarios that are ended at every moment once more, over an adapter: some 60 seconds of one core in all.
+ON_ADAPTERS = (
+    ("words", "openai", "sync"),
+    ("words", "anthropic", "async"),
+    ("external", "openai", "async"),
+    ("external", "anthropic", "sync"),
+    ("three, one gated", "openai", "sync"),
+    ("three, one gated", "anthropic", "async"),
+    ("interrupted", "openai", "async"),
+    ("reconciled", "anthropic", "sync"),
+    ("steered", "openai", "sync"),
+    ("retried", "anthropic", "sync"),
+)

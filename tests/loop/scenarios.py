@@ -12,19 +12,20 @@ import os
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from suture.agent import Agent, AsyncAgent, Result, Signal
 from suture.agent.agent import Watch
 from suture.agent.jobs import unprobed
-from suture.errors import Fenced
+from suture.errors import Fenced, Overloaded
 from suture.loop.asks import Append, AppendNext, Ask, Request
 from suture.messages import Assistant, Message, ToolCall, ToolResult, User
-from suture.models.scripted import ScriptedModel
+from suture.models.base import Model, Piece
+from suture.models.scripted import ScriptedModel, Step
 from suture.replay import State
 from suture.session import Session
 from suture.stores.base import Store
@@ -35,6 +36,7 @@ Driver: TypeAlias = Literal["sync", "async"]
 Probe: TypeAlias = Callable[[str, Ask[object]], None]
 
 PROMPT = "Go."
+ON_IT = "On it."
 DONE = "Done."
 ID = "story"
 THIEF = "another runner"
@@ -44,6 +46,7 @@ LONGEST_STORY = 12
 # What a handler answers, by tool; a call's number is its place in the turn.
 RESULTS = {"look": "saw {n}", "save": "saved {n}", "send": "sent {n}"}
 SETTLED = "This call has completed, as an operator found out. Its own result was lost."
+REVIEWED = "{text} (reviewed)"
 
 
 def wait_until(holds: Callable[[], object]) -> None:
@@ -100,6 +103,9 @@ class World:
     async def thinking(self, answered: int) -> None:
         """Called by the model before its answer of that number."""
 
+    def hearing(self, piece: Piece) -> None:
+        """Called with each piece that an adapter streams."""
+
 
 # What happens on the way ----------------------------------------------------------------------
 
@@ -144,7 +150,7 @@ def approve(store: Store, when: str, question: Ask[object]) -> None:
 
 def speak(store: Store, when: str, question: Ask[object]) -> None:
     """A person says something while the model makes its calls."""
-    if when == "before" and isinstance(question, Append) and any(b"On it." in draft.body for draft in question.drafts):
+    if when == "before" and isinstance(question, Append) and any(ON_IT.encode() in draft.body for draft in question.drafts):
         say_once(store, lambda session: session.add(User.of("One more thing.")))
 
 
@@ -164,7 +170,8 @@ def free(store: Store, id: str = ID) -> None:
 @dataclass(frozen=True)
 class Scenario:
     """A conversation: the tools that its one turn calls, those of them that a person must approve, and what happens
-    inside handlers and at the run's questions. `said` is what people say after the prompt.
+    inside handlers and at the run's questions. `said` is what people say after the prompt, `fails` how often each new
+    model fails before it answers, `hooked` whether the host has hooks; a tool of `ends_turn` leaves no last answer.
     """
 
     name: str
@@ -175,6 +182,24 @@ class Scenario:
     said: tuple[str, ...] = ()
     reconciled: bool = False
     max_concurrency: int = 4
+    fails: int = 0
+    hooked: bool = False
+    ends_turn: tuple[str, ...] = ()
+
+    @property
+    def ends(self) -> Literal["completed", "handed_off"]:
+        """How its last run ends."""
+        return "handed_off" if self.ends_turn else "completed"
+
+    @property
+    def last_answer(self) -> str:
+        """The last words of the model."""
+        return ON_IT if self.ends_turn else DONE
+
+    def results_of(self, name: str, n: int) -> tuple[str, ...]:
+        """What may stand as the result of its call of that number."""
+        text = RESULTS[name].format(n=n)
+        return (REVIEWED.format(text=text) if self.hooked else text, SETTLED)
 
 
 ALL = ("look", "save", "send")
@@ -198,6 +223,9 @@ SCENARIOS = {
         Scenario("decided in time", ("send",), gated=("send",), meanwhile=approve),
         Scenario("steered", ("save",), meanwhile=steer, said=("Be brief.",)),
         Scenario("spoken to", ("look",), meanwhile=speak, said=("One more thing.",)),
+        Scenario("retried", ("send",), fails=1),
+        Scenario("hooked", ("send", "look"), gated=("send",), hooked=True),
+        Scenario("handed off", ("look", "send"), ends_turn=("send",)),
     )
 }
 
@@ -232,15 +260,54 @@ def save(n: int, ctx: ToolContext) -> str:
 
 
 @tool(effect="external")
-def send(n: int, ctx: ToolContext) -> str:
+def send(n: int, ctx: ToolContext, note: str = "") -> str:  # noqa: ARG001  it makes arguments long enough to be cut
     """Send something."""
     return handle("send", n, ctx)
 
 
 def tools_of(scenario: Scenario) -> list[Tool]:
     """The three tools as the scenario has them."""
-    gated = [replace(one, needs_approval=one.name in scenario.gated) for one in (look, save, send)]
-    return [replace(one, reconcile=found_out if scenario.reconciled and one.name == "send" else None) for one in gated]
+    return [
+        replace(
+            one,
+            needs_approval=one.name in scenario.gated,
+            reconcile=found_out if scenario.reconciled and one.name == "send" else None,
+            ends_turn=one.name in scenario.ends_turn,
+        )
+        for one in (look, save, send)
+    ]
+
+
+async def permit(call: ToolCall, ctx: ToolContext) -> None:
+    """A hook that lets every call run, after a moment."""
+    assert session_of(ctx).id
+    assert call.name in RESULTS
+    await asyncio.sleep(0)
+
+
+def review(call: ToolCall, result: ToolResult, ctx: ToolContext) -> str:
+    """A hook that leaves its trace in each result: what went through it twice shows it."""
+    assert session_of(ctx).id
+    assert call.id == result.call_id
+    return REVIEWED.format(text=result.text)
+
+
+class Asked(Model, Protocol):
+    """A model that keeps what it was asked."""
+
+    requests: list[Request]
+
+
+# Carries a run to its end, on an event loop of its own or on one that goes on.
+Awaited: TypeAlias = Callable[[Coroutine[object, object, Result]], Result]
+
+# Makes the model of a scenario; the number is how often it will be asked at most.
+ModelOf: TypeAlias = "Callable[[Scenario, World, int], Asked]"
+
+
+def is_first_turn(request: Request) -> bool:
+    """Whether the model has not answered yet."""
+    return not any(isinstance(message, Assistant) for message in request.messages)
 
 
 def model_of(scenario: Scenario, world: World, steps: int) -> ScriptedModel:
@@ -250,9 +317,10 @@ def model_of(scenario: Scenario, world: World, steps: int) -> ScriptedModel:
     async def step(request: Request) -> Mapping[str, object]:
         answered = sum(isinstance(message, Assistant) for message in request.messages)
         await world.thinking(answered)
-        return {"text": "On it.", "calls": calls} if calls and answered == 0 else {"text": DONE}
+        return {"text": ON_IT, "calls": calls} if calls and answered == 0 else {"text": DONE}
 
-    return ScriptedModel([step] * steps)
+    failures: list[Step] = [Overloaded("Too many at once.", retry_after=0.0) for _ in range(scenario.fails)]
+    return ScriptedModel([*failures, *[step] * steps])
 
 
 # Going on -------------------------------------------------------------------------------------
@@ -260,7 +328,9 @@ def model_of(scenario: Scenario, world: World, steps: int) -> ScriptedModel:
 
 @dataclass
 class Story:
-    """A scenario on a store. `requests` is all that any model was asked on the way."""
+    """A scenario on a store. `requests` is all that any model was asked on the way; `modelled` makes those models, and
+    `awaited` carries an async run to its end.
+    """
 
     scenario: Scenario
     store: Store
@@ -270,15 +340,17 @@ class Story:
     grace: float = 5.0
     lease: float = 30.0
     id: str = ID
+    modelled: ModelOf = model_of
+    awaited: Awaited = asyncio.run
 
     def session(self) -> Session:
         return Session(self.store, self.id)
 
     def agent(
         self, session: Session, probe: Probe = unprobed, *, steps: int = LONGEST_STORY
-    ) -> tuple[Agent | AsyncAgent, ScriptedModel]:
+    ) -> tuple[Agent | AsyncAgent, Asked]:
         """A new agent of the story's driver, and its model, which answers at most `steps` times."""
-        model = model_of(self.scenario, self.world, steps)
+        model = self.modelled(self.scenario, self.world, steps)
         make = Agent if self.driver == "sync" else AsyncAgent
         agent = make(
             model,
@@ -286,6 +358,8 @@ class Story:
             tools=tools_of(self.scenario),
             context=self,
             max_concurrency=self.scenario.max_concurrency,
+            before_tool=permit if self.scenario.hooked else None,
+            after_tool=review if self.scenario.hooked else None,
             grace=self.grace,
             lease=self.lease,
         )
@@ -303,7 +377,7 @@ class Story:
         agent, model = self.agent(session, probe)
         prompted = any(isinstance(message, User) and message.text == PROMPT for message in session.messages)
         try:
-            return carried(agent, None if prompted else PROMPT).status
+            return carried(agent, None if prompted else PROMPT, awaited=self.awaited).status
         except Fenced:
             return "fenced"
         finally:
@@ -327,22 +401,27 @@ class Story:
                 raise AssertionError(f"a run ended {status!r}")
 
     def finish(self, probe: Probe = unprobed) -> None:
-        """Run, and do what people do, until there is an answer."""
+        """Run, and do what people do, until the story has its end."""
         for _ in range(LONGEST_STORY):
             status = self.step(probe)
-            if status == "completed":
+            if status == self.scenario.ends:
                 return
             self.take_up(status)
         raise AssertionError("the story has no end")
 
 
 def carried(
-    agent: Agent | AsyncAgent, prompt: str | None, *, watch: Watch | None = None, signal: Signal | None = None
+    agent: Agent | AsyncAgent,
+    prompt: str | None,
+    *,
+    watch: Watch | None = None,
+    signal: Signal | None = None,
+    awaited: Awaited = asyncio.run,
 ) -> Result:
     """A run of that agent to its end: with a prompt, or without one."""
     if isinstance(agent, Agent):
         return agent.resume(watch=watch, signal=signal) if prompt is None else agent.run(prompt, watch=watch, signal=signal)
-    return asyncio.run(_carried(agent, prompt, watch, signal))
+    return awaited(_carried(agent, prompt, watch, signal))
 
 
 async def _carried(agent: AsyncAgent, prompt: str | None, watch: Watch | None, signal: Signal | None) -> Result:
@@ -362,6 +441,7 @@ def check_end(story: Story) -> None:
     assert_complete(story.scenario, story.session())
     assert_folds_alike(story.session())
     assert_saw_all(story)
+    assert_rests(story)
 
 
 @cache
@@ -399,9 +479,10 @@ def assert_complete(scenario: Scenario, session: Session) -> None:
     messages = [message for message, _ in replayed]
     assert [message.text for message in messages if isinstance(message, User)] == [PROMPT, *scenario.said]
     assert isinstance(messages[0], User)
-    last = messages[-1]
-    assert isinstance(last, Assistant)
-    assert last.text == DONE
+    answers = [message.text for message in messages if isinstance(message, Assistant)]
+    assert answers[-1] == scenario.last_answer
+    assert isinstance(messages[-1], Assistant) is (scenario.ends == "completed")
+    assert any(entry.kind == "retry" for entry in session.entries()) is (scenario.fails > 0)
     if scenario.calls:
         at = next(n for n, message in enumerate(messages) if isinstance(message, Assistant))
         _assert_turn(scenario, messages[at : at + 1 + len(scenario.calls)])
@@ -418,7 +499,7 @@ def _assert_turn(scenario: Scenario, turn: list[Message]) -> None:
     for n, (call, result) in enumerate(zip(assistant.calls, results, strict=True)):
         assert isinstance(result, ToolResult)
         assert (result.call_id, result.error, result.synthetic) == (call.id, False, None)
-        assert result.text in (RESULTS[call.name].format(n=n), SETTLED)
+        assert result.text in scenario.results_of(call.name, n)
 
 
 def assert_folds_alike(session: Session) -> None:
@@ -435,8 +516,17 @@ def assert_folds_alike(session: Session) -> None:
 
 def assert_saw_all(story: Story) -> None:
     """The last request held all that stands before its answer, as it stands."""
+    stands = story.session().refresh().request()
+    last = max(n for n, message in enumerate(stands) if isinstance(message, Assistant))
     if story.requests:
-        assert story.requests[-1].messages == story.session().refresh().request()[:-1]
+        assert story.requests[-1].messages == stands[:last]
+
+
+def assert_rests(story: Story) -> None:
+    """A story that has ended stays so: whoever resumes it asks no model and writes nothing."""
+    entries, asked = story.session().entries(), len(story.requests)
+    assert story.step() == story.scenario.ends
+    assert (story.session().entries(), len(story.requests)) == (entries, asked)
 
 
 class Gate:

@@ -17,19 +17,21 @@ import msgspec
 from suture.entries import Draft
 from suture.errors import AlreadyDecided, SessionBusy, SutureError
 from suture.loop.asks import Append, Ask, Start, ToolJob
+from suture.models.base import Piece, TextDelta, ToolCallDelta
 from suture.stores.sqlite import SqliteStore
 from suture.tools import ToolContext
 from tests.loop.mortal import Acknowledged, Mortal
-from tests.loop.scenarios import PATIENCE, SCENARIOS, Driver, Ledger, Story, World, wait_until
+from tests.loop.scenarios import PATIENCE, SCENARIOS, Driver, Ledger, ModelOf, Story, World, model_of, wait_until
 
-Barrier = Literal["", "commit", "model", "look", "save", "send", "begin", "start"]
+Barrier = Literal["", "commit", "model", "look", "save", "send", "begin", "start", "text", "arguments"]
 
 
 class Orders(msgspec.Struct, frozen=True):
     """What a worker is to do, on which store, and where it stops to say so.
 
     At the barrier, when it comes there for the time numbered `nth` (from 0), it says where it is, and then waits for a
-    word, or, where it is to `hang`, until it is told to stop or killed.
+    word, or, where it is to `hang`, until it is told to stop or killed. At a piece of an answer's `text` or of a call's
+    `arguments` it says so and listens on. With a `wire` it asks the adapter of that wire at `base_url`.
     """
 
     do: Literal["story", "step", "append", "race", "fork"]
@@ -41,6 +43,8 @@ class Orders(msgspec.Struct, frozen=True):
     barrier: Barrier = ""
     nth: int = 0
     hang: bool = False
+    wire: Literal["", "openai", "anthropic"] = ""
+    base_url: str = ""
 
     @property
     def ledger(self) -> Ledger:
@@ -101,6 +105,10 @@ class Barriers(World):
         else:
             await asyncio.to_thread(hear)
 
+    def hearing(self, piece: Piece) -> None:
+        if self.comes_to(_heard(piece)):
+            say(at=self.orders.barrier)
+
     def probe(self, when: str, question: Ask[object]) -> None:
         """Stop before a start is written (`begin`), or between that and the handler (`start`)."""
         place = _place(question) if when == "before" else ""
@@ -115,6 +123,16 @@ class Barriers(World):
             say(at="commit")
             hear()
         return False
+
+
+def _heard(piece: Piece) -> str:
+    match piece:
+        case TextDelta():
+            return "text"
+        case ToolCallDelta(arguments=arguments) if arguments:
+            return "arguments"
+        case _:
+            return "other"
 
 
 def _place(question: Ask[object]) -> str:
@@ -144,7 +162,19 @@ def acknowledged_in(path: Path) -> list[Acknowledged]:
 def story_of(orders: Orders, world: World) -> Story:
     """The story of these orders, wherever it is carried on."""
     store = Mortal(SqliteStore(orders.database), acknowledge_in(orders.acknowledged))
-    return Story(SCENARIOS[orders.scenario], store, world, orders.driver, grace=orders.grace, lease=orders.lease)
+    modelled = _over_an_adapter(orders) if orders.wire else model_of
+    return Story(
+        SCENARIOS[orders.scenario], store, world, orders.driver, grace=orders.grace, lease=orders.lease, modelled=modelled
+    )
+
+
+def _over_an_adapter(orders: Orders) -> ModelOf:
+    """Models of a wire, whose provider its owner tells what to answer."""
+    from tests.models.served import Heard, bare_adapter
+
+    assert orders.wire
+    model = bare_adapter(orders.wire, orders.base_url)
+    return lambda _scenario, world, _steps: Heard(model, world)
 
 
 def go_on(orders: Orders) -> None:

@@ -28,6 +28,7 @@ from suture.loop.asks import (
     Now,
     Outcome,
     Overtaken,
+    PermitJob,
     Prepare,
     Raised,
     Recheck,
@@ -43,7 +44,7 @@ from suture.loop.asks import (
 )
 from suture.loop.retries import RetryPolicy
 from suture.messages import Assistant, User
-from suture.tools import Tool, gate, prepare, recheck
+from suture.tools import BeforeTool, Tool, gate, prepare, recheck
 from tests.rules.logs import AT, Log, shape
 
 
@@ -57,10 +58,12 @@ class Desk:
     max_steps: int | None = 16
     max_concurrency: int = 4
     retries: RetryPolicy = field(default_factory=RetryPolicy)
+    before_tool: BeforeTool | None = None
     started: list[str] = field(default_factory=list)
     requests: list[list[str]] = field(default_factory=list)
     events: list[str] = field(default_factory=list)
     while_waiting: list[object] = field(default_factory=list)
+    stop_at_start: bool = False
     _ids: int = 0
     _jobs: list[Job] = field(default_factory=list)
     _seen: int = 0
@@ -70,7 +73,12 @@ class Desk:
         state = self.state = self.log.state
         self._seen = state.head
         plan = Plan(
-            "s", dict(self.tools), max_steps=self.max_steps, max_concurrency=self.max_concurrency, retries=self.retries
+            "s",
+            dict(self.tools),
+            max_steps=self.max_steps,
+            max_concurrency=self.max_concurrency,
+            retries=self.retries,
+            before_tool=self.before_tool,
         )
         flow = run(state, plan, None if prompt is None else User.of(prompt))
         answer: object = None
@@ -119,6 +127,9 @@ class Desk:
         return None
 
     def _write(self, drafts: Iterable[Draft]) -> tuple[Entry, ...]:
+        if self.stop_at_start and any(one.kind == "tool_started" for one in drafts):
+            self.stop_at_start = False
+            self.log.interrupt("enough")
         for one in drafts:
             seq = len(self.log.entries) + 1
             self.log.entries.append(Entry(seq, one.id, one.kind, one.at, one.body, 7, one.opens, one.closes))
@@ -162,6 +173,9 @@ class Desk:
             answer = self.answers.pop(0)
             return Replied(answer) if isinstance(answer, Assistant) else Failed(answer)
         try:
+            if isinstance(job, PermitJob):
+                assert self.before_tool is not None
+                return Returned(self.before_tool(job.attempt.call, None))  # type: ignore[arg-type]
             if isinstance(job, ReconcileJob):
                 assert job.tool.reconcile is not None
                 return Returned(job.tool.reconcile(job.call, None))  # type: ignore[arg-type]

@@ -384,6 +384,45 @@ def test_the_step_limit_leaves_calls_open_and_a_new_prompt_renews_it() -> None:
     assert prompted.run("go on").status == "completed"
 
 
+def test_what_the_hook_blocks_is_answered_and_the_rest_runs() -> None:
+    """The hook is asked about each call that could run, in order, before any of them starts."""
+    asked: list[str] = []
+
+    def hook(call: ToolCall, _ctx: object) -> str | None:
+        asked.append(call.id)
+        return "not today" if call.id == "c1" else None
+
+    log = Log()
+    desk = Desk(
+        log, TOOLS, [Assistant((call("c1"), call("c2"), call("c3", "nobody"))), Assistant.of("done")], before_tool=hook
+    )
+    assert desk.run("go").status == "completed"
+    assert (asked, desk.started) == (["c1", "c2"], ["3:1#1"])
+    texts = [message.text for message in log.state.messages() if isinstance(message, ToolResult)]
+    assert "The call was not run: not today" in texts
+
+
+def test_a_stop_while_the_hook_is_asked_starts_nothing() -> None:
+    """The call is left as it was, and the next run asks again."""
+    log = Log()
+    desk = Desk(log, TOOLS, [Assistant((call("c1"),))], before_tool=lambda _call, _ctx: None)
+    desk.while_waiting = [None, lambda log: log.interrupt("enough")]
+    assert (desk.run("go").status, desk.started) == ("interrupted", [])
+    again = Desk(log, TOOLS, [Assistant.of("done")])
+    assert (again.run().status, again.started) == ("completed", ["3:0#1"])
+
+
+def test_a_start_that_meets_a_stop_is_taken_back() -> None:
+    """The stop came to light with the append of the start: the handler never ran, and the log says so."""
+    log = Log()
+    desk = Desk(log, TOOLS, [Assistant((call("c1"),))])
+    desk.stop_at_start = True
+    assert (desk.run("go").status, desk.started) == ("interrupted", [])
+    assert not log.state.unknown_outcomes()
+    again = Desk(log, TOOLS, [Assistant.of("done")])
+    assert (again.run().status, again.started) == ("completed", ["3:0#2"])
+
+
 def test_a_turn_that_was_cut_off_runs_nothing() -> None:
     """A reply that ended at the output limit may hold half a call: its calls are answered as not run."""
     log = Log()

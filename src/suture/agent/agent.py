@@ -22,7 +22,7 @@ from suture.messages import Assistant, Part, Usage, User, parts_of
 from suture.models import Model, open_model
 from suture.session import AsyncSession, Session
 from suture.stores.memory import MemoryStore
-from suture.tools import AfterTool, BeforeTool, Tool, tool
+from suture.tools import AfterTool, BeforeTool, Tool, is_generator_function, tool, trouble_among
 
 H = TypeVar("H")
 Watch = Callable[[Event], object]
@@ -137,8 +137,8 @@ def _policy(given: bool | RetryPolicy) -> RetryPolicy:
 
 
 def _hook(what: str, given: H) -> H:
-    if given is not None and not callable(given):
-        raise ConfigurationError(f"{what} is a function, not {given!r}.")
+    if given is not None and (not callable(given) or is_generator_function(given)):
+        raise ConfigurationError(f"{what} is a function that returns its answer, not {given!r}.")
     return given
 
 
@@ -152,11 +152,14 @@ def _named(tools: Iterable[object]) -> dict[str, Tool]:
     return named
 
 
-def _user(prompt: str, files: Iterable[Part]) -> User:
+def _user(prompt: str, files: Part | Iterable[Part]) -> User:
     parts = parts_of(prompt)
     if not prompt.strip():
         raise ConfigurationError("The prompt is blank. Pass words, or `resume()` to go on without any.")
-    return User((*parts, *files))
+    attached = (files,) if isinstance(files, Part) else tuple(files)
+    if trouble := trouble_among(attached):
+        raise ConfigurationError(f"files: {trouble}.")
+    return User((*parts, *attached))
 
 
 def _begin(session: Session, recorder: Recorder) -> None:
@@ -238,7 +241,7 @@ class Agent(_Parts):
         prompt: str,
         *,
         session: Session | None = None,
-        files: Iterable[Part] = (),
+        files: Part | Iterable[Part] = (),
         watch: Watch | None = None,
         signal: Signal | None = None,
     ) -> Result:
@@ -263,7 +266,7 @@ class Agent(_Parts):
         prompt: str | None = None,
         *,
         session: Session | None = None,
-        files: Iterable[Part] = (),
+        files: Part | Iterable[Part] = (),
         signal: Signal | None = None,
     ) -> Stream:
         """The events of `run`, or without a prompt of `resume`, to iterate over."""
@@ -352,7 +355,7 @@ class AsyncAgent(_Parts):
         prompt: str,
         *,
         session: AsyncSession | Session | None = None,
-        files: Iterable[Part] = (),
+        files: Part | Iterable[Part] = (),
         watch: Watch | None = None,
         signal: Signal | None = None,
     ) -> Result:
@@ -383,7 +386,7 @@ class AsyncAgent(_Parts):
         prompt: str | None = None,
         *,
         session: AsyncSession | Session | None = None,
-        files: Iterable[Part] = (),
+        files: Part | Iterable[Part] = (),
         signal: Signal | None = None,
     ) -> AsyncStream:
         """The events of `run`, or without a prompt of `resume`, to iterate over."""

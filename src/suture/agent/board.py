@@ -22,6 +22,7 @@ from suture.loop.asks import (
     Stopped,
     TimedOut,
     ToolJob,
+    Unreviewed,
     WaitJob,
 )
 from suture.loop.events import Event
@@ -49,6 +50,7 @@ class Board:
         self._signalled = False
         self._grace = grace
         self._on: dict[int, _On] = {}
+        self._in_review: set[int] = set()
         self._limits: dict[int, tuple[float, Outcome]] = {}
         self._events: list[Event] = []
         self._happened: list[Happened] = []
@@ -97,8 +99,10 @@ class Board:
                     self._limits.pop(job.id, None)
                     if isinstance(item, Done):
                         self._happened.append(item)
-                    else:
-                        broken = broken or item.error
+                        continue
+                    broken = broken or item.error
+                    if job.id in self._in_review:
+                        self._happened.append(Done(job, Unreviewed()))
                 case Reviewing(job):
                     self._in_time(job)
                 case None:
@@ -110,6 +114,7 @@ class Board:
 
     def _in_time(self, job: Job) -> None:
         """The handler ended before its time was over; a limit that a stop has set since goes on."""
+        self._in_review.add(job.id)
         if isinstance(self._limits.get(job.id, (0.0, None))[1], TimedOut):
             del self._limits[job.id]
 
@@ -131,6 +136,7 @@ class Board:
                 continue
             del self._limits[id]
             on = self._on[id]
+            outcome = self._given_up(on.job, outcome)
             if on.ctx is not None:
                 on.ctx.interrupted = True
             if on.work is not None or isinstance(on.job, WaitJob | PermitJob):
@@ -138,6 +144,10 @@ class Board:
             if on.work is not None:
                 on.work.cancel()
             self._happened.append(Done(on.job, outcome))
+
+    def _given_up(self, job: Job, outcome: Outcome) -> Outcome:
+        """What is known of a job that is given up: of a handler that had ended, more than of one that had not."""
+        return Unreviewed() if job.id in self._in_review else outcome
 
     @property
     def is_quiet(self) -> bool:
@@ -171,8 +181,24 @@ class Board:
                 on.work.cancel()
         return handlers
 
-    def abandon(self, handlers: set[int]) -> None:
-        """Cancel what is async of the handlers that did not stop."""
+    def last(self, item: Item, handlers: set[int]) -> list[Done]:
+        """What an item says of a handler, while the run ends; one that has ended leaves `handlers`."""
+        match item:
+            case Done(job):
+                handlers.discard(job.id)
+                return [item]
+            case Broken(job):
+                handlers.discard(job.id)
+                return [Done(job, Unreviewed())] if job.id in self._in_review else []
+            case Reviewing(job):
+                self._in_time(job)
+                return []
+            case _:
+                return []
+
+    def abandon(self, handlers: set[int]) -> list[Done]:
+        """Cancel what is async of the handlers that did not stop; what is known of them all the same."""
         for id in handlers:
             if (work := self._on[id].work) is not None:
                 work.cancel()
+        return [Done(self._on[id].job, Unreviewed()) for id in sorted(handlers & self._in_review)]

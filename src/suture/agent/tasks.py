@@ -16,7 +16,6 @@ from suture.agent.board import Board
 from suture.agent.heartbeat import kept_alive
 from suture.agent.host import end_of_async, end_of_plain, is_async
 from suture.agent.jobs import (
-    Broken,
     Context,
     Item,
     Work,
@@ -223,9 +222,5 @@ class TaskDriver:
             async with asyncio.timeout(self.work.grace):
                 while handlers:
                     item = await self._inbox.get()
-                    if isinstance(item, Done | Broken):
-                        handlers.discard(item.job.id)
-                    if isinstance(item, Done):
-                        landed.append(item)
-        self.board.abandon(handlers)
-        return landed
+                    landed += self.board.last(item, handlers)
+        return [*landed, *self.board.abandon(handlers)]

@@ -18,7 +18,6 @@ from suture.agent.board import Board
 from suture.agent.heartbeat import kept_alive
 from suture.agent.host import end_of_async, end_of_plain, is_async
 from suture.agent.jobs import (
-    Broken,
     Context,
     Item,
     Work,
@@ -168,12 +167,8 @@ class ThreadDriver:
                 item = self._inbox.get(timeout=left)
             except queue.Empty:
                 break
-            if isinstance(item, Done | Broken):
-                handlers.discard(item.job.id)
-            if isinstance(item, Done):
-                landed.append(item)
-        shielded(lambda: self.board.abandon(handlers))
-        return landed
+            landed += self.board.last(item, handlers)
+        return [*landed, *shielded(lambda: self.board.abandon(handlers))]
 
 
 _Where: TypeAlias = Literal["models", "handlers"]

@@ -125,6 +125,10 @@ class Anthropic:
         """Whether there is a block for the part."""
         return write.block_of(part) is not None
 
+    def is_sound(self, part: Part) -> bool:
+        """Whether a part that is kept as it came has what a block needs."""
+        return type(part) is not Opaque or write.is_block(part.raw)
+
     def rewrite(self, raw: Sequence[Json], decoded: Decoded, written: Written) -> Rewritten:
         """The wire messages of a healed history; what did not change stays the very object that it was."""
         return write.Rewriting(raw, decoded, written).run()

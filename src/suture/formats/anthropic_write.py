@@ -104,6 +104,16 @@ def blocks_of(message: Message) -> list[Json]:
     return [block for part in message.parts if (block := block_of(part)) is not None]
 
 
+# Blocks that have words of ours: one of these that is kept as it came lacks what it needs.
+_OURS = frozenset(("text", "tool_use", "tool_result", "thinking", "redacted_thinking"))
+
+
+def is_block(raw: object) -> bool:
+    """Whether what was kept as it came may be sent as a block (ANT-UNKNOWN-BLOCK)."""
+    kind = raw.get("type") if isinstance(raw, dict) else None
+    return isinstance(kind, str) and bool(kind) and kind not in _OURS
+
+
 def block_of(part: Part) -> Json | None:
     """One part as a block; None where Anthropic has none for it."""
     if isinstance(part, Opaque):
@@ -130,7 +140,11 @@ def block_of(part: Part) -> Json | None:
 
 def _source_of(part: Image | File) -> Json:
     if part.data is not None:
-        return {"type": "base64", "media_type": part.media_type or "image/png", "data": part.data}
+        return {
+            "type": "base64",
+            "media_type": part.media_type or ("image/png" if type(part) is Image else "application/pdf"),
+            "data": part.data,
+        }
     if part.url is None:
         return {"type": "file", "file_id": part.file_id}
     # OpenAI puts data into the address.

@@ -150,6 +150,9 @@ class Format(Protocol):
     def takes(self, part: Part) -> bool:
         """Whether the format has a form for the part."""
 
+    def is_sound(self, part: Part) -> bool:
+        """Whether a part that is kept as it came could be read; what is not sound is no part of a request of our own."""
+
     def rewrite(self, raw: Sequence[Json], decoded: Decoded, written: Written) -> Rewritten:
         """The wire messages of a healed history; what did not change stays the very object that it was."""
 

@@ -129,6 +129,10 @@ class OpenAIChat:
         """Whether there is a part for it in a list of content."""
         return write.part_wire(part) is not None
 
+    def is_sound(self, part: Part) -> bool:
+        """Whether a part that is kept as it came has a type."""
+        return type(part) is not Opaque or (isinstance(part.raw, dict) and isinstance(part.raw.get("type"), str))
+
     def rewrite(self, raw: Sequence[Json], decoded: Decoded, written: Written) -> Rewritten:
         """The wire messages of a healed history; what did not change stays the very object that it was."""
         out: list[Json] = []

@@ -88,13 +88,13 @@ def part_wire(part: Part) -> Json | None:
         case Text():
             return {"type": "text", "text": part.text, **kept}
         case Image(url=str() | None as url, data=data) if url or data:
-            return _with_inner("image_url", {"url": url or f"data:{part.media_type};base64,{data}"}, kept)
+            return _with_inner("image_url", {"url": url or f"data:{part.media_type or 'image/png'};base64,{data}"}, kept)
         case Audio(data=str(), media_type=str() as kind):
             return _with_inner("input_audio", {"data": part.data, "format": kind.removeprefix("audio/")}, kept)
         case File(file_id=str()):
             return _with_inner("file", {"file_id": part.file_id}, kept)
         case File(url=str() | None as url, data=data) if url or data:
-            text = url or f"data:{part.media_type};base64,{data}"
+            text = url or f"data:{part.media_type or 'application/pdf'};base64,{data}"
             return _with_inner("file", {"file_data": text, "filename": part.name or "document"}, kept)
     return None
 

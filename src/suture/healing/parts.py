@@ -30,6 +30,7 @@ def reasoning(work: Work) -> None:
             _hint(work, at)
         elif work.limits.reasoning == "text" and work.options.strict:
             _as_words(work, at, message)
+    _hint_at_end(work)
 
 
 def _refusal(work: Work, message: Message, part: Reasoning) -> str | None:
@@ -89,6 +90,16 @@ def _hint(work: Work, at: int) -> None:
         work.hints.append(THINKING_OFF)
 
 
+def _hint_at_end(work: Work) -> None:
+    """The same for a turn that never had any, as that of another model. Only a request of our own asks for thinking."""
+    at = next((at for at in range(len(work.messages) - 1, -1, -1) if type(work.messages[at]) is Assistant), None)
+    if at is None or not work.options.strict:
+        return
+    parts = work.messages[at].parts
+    if parts and type(parts[0]) is not Reasoning:
+        _hint(work, at)
+
+
 def leave_out_thinking(work: Work, at: int) -> None:
     """Leave out the reasoning of a message in which its neighbours change: it is refused then (ANT-THINK-FROZEN)."""
     thoughts = [part for part in work.messages[at].parts if type(part) is Reasoning]
@@ -131,7 +142,8 @@ def _without_fields(work: Work, at: int, ext: Ext) -> None:
 def _may_stand(work: Work, message: Message, part: Part) -> bool:
     if type(part) is ToolCall:
         return type(message) is Assistant
-    return type(part) is Reasoning or work.format.takes(part)
+    sound = not work.options.strict or work.format.is_sound(part)
+    return type(part) is Reasoning or (sound and work.format.takes(part))
 
 
 def order(work: Work) -> None:

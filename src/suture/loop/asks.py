@@ -143,11 +143,16 @@ class Elapsed:
 
 
 @dataclass(frozen=True, slots=True)
+class Unreviewed:
+    """The handler ended, and `after_tool` was cut off before it had reviewed what it brought."""
+
+
+@dataclass(frozen=True, slots=True)
 class Stopped:
     """The job was stopped. A handler may still be running."""
 
 
-Outcome: TypeAlias = Replied | Failed | Elapsed | Returned | Raised | TimedOut | Stopped
+Outcome: TypeAlias = Replied | Failed | Elapsed | Returned | Raised | TimedOut | Unreviewed | Stopped
 
 # What can happen while the loop waits ----------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from suture.canonical import scrub
 from suture.entries import Retry
 from suture.errors import InvalidAnswer, ModelError
 from suture.healing import Change
@@ -18,7 +19,7 @@ _MAX_ERROR = 2000
 
 def said(error: ModelError) -> str:
     """What the log keeps of a failure."""
-    return f"{type(error).__name__}: {error}"[:_MAX_ERROR]
+    return scrub(f"{type(error).__name__}: {error}"[:_MAX_ERROR])
 
 
 class Attempts:

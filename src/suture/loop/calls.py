@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, assert_never
 
 from suture.canonical import canonical
-from suture.entries import ApprovalRequest, Interrupt, ToolStarted, call_digest, is_repeatable, mark
+from suture.entries import ApprovalRequest, Interrupt, Settlement, ToolStarted, call_digest, is_repeatable, mark
 from suture.errors import NotJson
 from suture.loop.asks import (
     Done,
@@ -34,6 +34,7 @@ from suture.loop.asks import (
     Stopped,
     TimedOut,
     ToolJob,
+    Unreviewed,
     WaitJob,
     ask,
 )
@@ -241,6 +242,7 @@ class Calls:
         """Run the calls, at most `max_concurrency` at once; each result is recorded as it lands."""
         waiting = deque(batch)
         stopping = False
+        yield from self.look()  # the host's code was asked meanwhile, and somebody may have stopped the run
         while waiting or self._running:
             while waiting and len(self._running) < self.plan.max_concurrency and self.state.interrupt is None:
                 item = waiting.popleft()
@@ -275,8 +277,16 @@ class Calls:
         body = ToolStarted(key, item.tool.effect, job.attempt, job.idempotency_key, self.plan.owner, expires)
         opens = () if is_repeatable(item.tool.effect) else (mark("started", key),)
         yield from self.journal.append([(body, opens, ())])
+        if self.state.interrupt is not None:  # it came to light with the append: what was to start never did
+            yield from self._release(key)
+            return
         self._running[job.id] = job
         yield from ask(Start(job))
+
+    def _release(self, key: str) -> Flow[None]:
+        """Take back a start that was written, and did not happen."""
+        body = Settlement(key, "released", (), "the run, which was stopped before the handler started")
+        yield from self.journal.append([(body, (mark("settled", key),), (mark("started", key),))])
 
     def _attempt_at(self, item: _Executable) -> ToolJob:
         """The next attempt at a call."""
@@ -322,6 +332,8 @@ def result_of_job(job: ToolJob | ReconcileJob, outcome: Outcome) -> ToolResult |
             if isinstance(job, ReconcileJob):
                 return None
             return stand_in(job.call, "timeout", f"{job.tool.timeout:g} seconds" if job.tool.timeout else None)
+        case Unreviewed():
+            return stand_in(job.call, "lost", "its review was cut off")
         case Stopped() | Replied() | Failed() | Elapsed():
             return None
         case _:

@@ -36,18 +36,26 @@ class RetryPolicy:
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
-        if self.attempts < 1 or not 0 <= self.base <= self.max_delay or not isfinite(self.max_delay):
+        counts = self.attempts >= 1 and self.attempts % 1 == 0
+        if not counts or not 0 <= self.base <= self.max_delay or not isfinite(self.max_delay):
             raise ConfigurationError("A RetryPolicy has attempts of at least 1 and 0 <= base <= max_delay, in seconds.")
 
     def delay(self, attempt: int, error: ModelError, chance: float) -> float | None:
         """The seconds to wait after that attempt failed; None when it is not made again. `chance` is from [0, 1)."""
         if attempt >= self.attempts or not isinstance(error, _TRANSIENT):
             return None
-        if error.retry_after is not None:
-            return min(max(error.retry_after, 0.0), self.max_delay)
+        if (hint := _hint(error)) is not None:
+            return min(hint, self.max_delay)
         # Bounded before it is raised to a power, which may be larger than any float.
         grown = self.base * 2 ** min(attempt - 1, 64)
         return float(min(self.max_delay, grown) * (0.5 + chance / 2))
+
+
+def _hint(error: ModelError) -> float | None:
+    """The seconds that the error asks to wait, which is the host's word when the model is."""
+    hint: object = getattr(error, "retry_after", None)
+    fits = isinstance(hint, int | float) and not isinstance(hint, bool) and isfinite(hint)
+    return max(0.0, float(hint)) if fits and isinstance(hint, int | float) else None
 
 
 ONCE = RetryPolicy(attempts=1)

@@ -44,6 +44,8 @@ def open_model(name: str, **options: object) -> Model:
         ConfigurationError: no adapter has that name, or it does not take such an option, or a key is missing.
         MissingExtra: the vendor's SDK is not installed.
     """
+    if not isinstance(name, str):
+        raise ConfigurationError(f"{name!r} is no model's name. {_known()}")
     provider, colon, model = name.partition(":")
     if provider in _LATER:
         raise ConfigurationError(f"{name!r}: {provider} models are not there yet in this version. {_known()}")

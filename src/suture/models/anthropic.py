@@ -9,19 +9,26 @@ from typing import TYPE_CHECKING, Any
 from suture.errors import ConfigurationError, MissingExtra
 from suture.formats.anthropic_cache import with_cache_marks
 from suture.formats.base import Json
-from suture.healing import THINKING_OFF, Healed
-from suture.messages import Origin
+from suture.healing import THINKING_OFF, Change, Healed
+from suture.messages import Assistant, Origin
 from suture.models.anthropic_assembly import Assembly
 from suture.models.base import Piece, Request, RequestMended
 from suture.models.clients import Clients, Given
 from suture.models.failures import as_model_errors, reading
-from suture.models.options import refuse_fields, require_plain
+from suture.models.options import refuse_fields, require_address, require_plain, require_tokens
+from suture.tools import as_logged
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
 
 API = "anthropic"
 
+_THOUGHTLESS = Change(
+    code="THINKING_NOT_FIRST",
+    rules=("ANT-THINK-FIRST",),
+    path="thinking",
+    action="asked without thinking, since the turn that is under way began without",
+)
 _KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 
 
@@ -59,10 +66,9 @@ class Anthropic:
         client: AsyncAnthropic | None = None,
     ) -> None:
         sdk = _sdk()
-        if thinking is not None and not 1024 <= thinking < max_tokens:
-            raise ConfigurationError(
-                f"thinking={thinking} is no number of tokens from 1,024 to below max_tokens={max_tokens}."
-            )
+        require_tokens("max_tokens", max_tokens, 1, None)
+        if thinking is not None:
+            require_tokens("thinking", thinking, 1024, max_tokens)
         self.name = f"anthropic:{model}"
         self.model = model
         self.origin = Origin("anthropic", API, model)
@@ -72,7 +78,9 @@ class Anthropic:
             self._fields["thinking"] = {"type": "enabled", "budget_tokens": thinking}
         self._fields |= extra or {}
         refuse_fields(extra or {}, ("model", "messages", "stream", "max_tokens", "thinking"))
+        self._key: str | None = None
         if client is not None:
+            self._key = client.api_key
             self._clients: Clients[Any] | Given[Any] = Given(client.with_options(max_retries=0))
             return
 
@@ -80,11 +88,13 @@ class Anthropic:
             made: AsyncAnthropic = sdk.AsyncAnthropic(api_key=api_key, base_url=base_url, timeout=timeout, max_retries=0)
             return made
 
+        require_address(base_url or os.environ.get("ANTHROPIC_BASE_URL") or "", self.name)
         for key in (api_key, *map(os.environ.get, _KEYS)):
             require_plain(key, self.name)
+        self._key = api_key or next(filter(None, map(os.environ.get, _KEYS)), None)
         if not (api_key or any(map(os.environ.get, _KEYS)) or _signed_in(make, self.name)):
             raise ConfigurationError(f"{self.name} needs a key: set ANTHROPIC_API_KEY, or pass api_key=....")
-        self._clients = Clients(make)
+        self._clients = Clients(make, self.name)
 
     async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
         """The answer in pieces, and last the whole of it.
@@ -93,10 +103,11 @@ class Anthropic:
             ModelError: there is none.
         """
         sent = request.fitted(API, self.model, self.origin)
-        if sent.changes:
-            yield RequestMended(tuple(sent.changes))
+        changes = [*sent.changes, *([_THOUGHTLESS] if self._must_not_think(sent) else [])]
+        if changes:
+            yield RequestMended(tuple(changes))
         answer = Assembly(self.name, self.origin)
-        with as_model_errors(self.name):
+        with as_model_errors(self.name, self._key):
             client: Any = await self._clients.here()
             async with await client.messages.create(**self._body(sent)) as events:
                 async for event in events:
@@ -105,15 +116,27 @@ class Anthropic:
                     for delta in deltas:
                         yield delta
         with reading(self.name):
-            whole = answer.answer()
+            whole = as_logged(Assistant, answer.answer())
         yield whole
+
+    def _must_not_think(self, sent: Healed) -> bool:
+        """Whether thinking is wanted, and the turn that is under way has none to go on from."""
+        return "thinking" in self._fields and THINKING_OFF in sent.hints
+
+    def close(self) -> None:
+        """Close its connections, from plain code. `asyncio.run` does so by itself at its end."""
+        self._clients.close()
+
+    async def aclose(self) -> None:
+        """Close its connections on the event loop that runs."""
+        await self._clients.aclose()
 
     def _body(self, sent: Healed) -> Json:
         """The arguments of the SDK's `create`."""
         assert isinstance(sent.history, dict)
         request = with_cache_marks(sent.history) if self._cache else sent.history
         fields = {**request, **self._fields}
-        if THINKING_OFF in sent.hints:
+        if self._must_not_think(sent):
             fields.pop("thinking", None)
         fields = {key: value for key, value in fields.items() if value is not None}
         named = {key: fields.pop(key) for key in ("messages", "max_tokens")}

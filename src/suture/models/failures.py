@@ -13,6 +13,7 @@ from email.utils import parsedate_to_datetime
 from json import JSONDecodeError
 from math import isfinite
 
+from suture.canonical import scrub
 from suture.errors import (
     AuthenticationError,
     ContentRefused,
@@ -72,13 +73,14 @@ _SDKS = frozenset(("openai", "anthropic"))
 _TRANSPORTS = frozenset(
     ("httpx", "httpx2", "httpcore", "httpcore2", "anyio", "h11", "h2", "ssl", "socket", "pydantic", "pydantic_core")
 )
-_NOT_JSON = (JSONDecodeError, UnicodeDecodeError)
+_BROKEN = (OSError, EOFError, RecursionError, JSONDecodeError, UnicodeDecodeError)
 _MAX_TEXT = 2000
+_SHORTEST_SECRET = 8
 
 
 @contextmanager
-def as_model_errors(name: str) -> Iterator[None]:
-    """Turn what an SDK raises into a ModelError; `name` is the model that was asked.
+def as_model_errors(name: str, secret: str | None = None) -> Iterator[None]:
+    """Turn what an SDK raises into a ModelError; `name` is the model that was asked, `secret` the key that no error tells.
 
     Raises:
         ModelError: the SDK or its transport failed. What is neither goes through as it is.
@@ -91,7 +93,14 @@ def as_model_errors(name: str) -> Iterator[None]:
         failure = failure_of(error, name)
         if failure is None:
             raise
+        if secret is not None and len(secret) >= _SHORTEST_SECRET and secret in str(failure):
+            # Without the cause, which tells it too.
+            raise type(failure)(str(failure).replace(secret, "(the key)"), retry_after=failure.retry_after) from None
         raise failure from error
+
+
+# What reading an answer of a shape that none has raises.
+_SHAPES = (AttributeError, LookupError, TypeError, ValueError, ArithmeticError, RecursionError, HistoryError)
 
 
 @contextmanager
@@ -103,7 +112,7 @@ def reading(name: str) -> Iterator[None]:
     """
     try:
         yield
-    except (AttributeError, KeyError, TypeError, ValueError, HistoryError) as error:
+    except _SHAPES as error:
         what = f"{type(error).__name__}: {_said(error)}"
         raise TransportError(f"{name} sent what is no answer ({what}), so nothing of it was kept. Ask again.") from error
 
@@ -128,7 +137,7 @@ def _refusal(error: Exception, status: int | None, name: str) -> ModelError:
     """What the provider itself answered."""
     said = _said(error)
     kind = _kind_of(error, status, said.lower())
-    lead = f"{name} answered {status}" if status is not None and status >= 400 else f"{name} broke its answer off"
+    lead = f"{name} answered {status}" if status not in (None, 200) else f"{name} broke its answer off"
     # Only the first lines: some providers answer with the request.
     return kind(f"{lead}: {said}", retry_after=retry_after(_headers(error)))
 
@@ -142,10 +151,16 @@ def _kind_of(error: Exception, status: int | None, said: str) -> type[ModelError
         if any(text in words for text in _REFUSED):
             return ContentRefused
     if status is not None and status >= 400:
-        found = _BY_STATUS.get(status)
-        return found if found is not None else Overloaded if status >= 500 else InvalidRequest
+        return _by_status(status)
     inner = _error_of(body)
+    if isinstance(code := inner.get("code"), int) and 400 <= code <= 599:
+        return _by_status(code)
     return next((_BY_TYPE[str(inner[key])] for key in ("type", "code") if str(inner.get(key)) in _BY_TYPE), Overloaded)
+
+
+def _by_status(status: int) -> type[ModelError]:
+    found = _BY_STATUS.get(status)
+    return found if found is not None else Overloaded if status >= 500 else InvalidRequest
 
 
 def _error_of(body: object) -> Mapping[str, object]:
@@ -156,9 +171,10 @@ def _error_of(body: object) -> Mapping[str, object]:
 
 def _said(error: Exception) -> str:
     """What the provider, or the error, says."""
-    message = _error_of(getattr(error, "body", None)).get("message")
+    body = getattr(error, "body", None)
+    message = _error_of(body).get("message") or (body.get("error") if isinstance(body, dict) else None)
     text = message if isinstance(message, str) and message else str(error)
-    return " ".join(text.split())[:_MAX_TEXT] or type(error).__name__
+    return " ".join(scrub(text[: 4 * _MAX_TEXT]).split())[:_MAX_TEXT] or type(error).__name__
 
 
 def _is_timeout(error: Exception) -> bool:
@@ -168,7 +184,7 @@ def _is_timeout(error: Exception) -> bool:
 def _is_transport(error: Exception) -> bool:
     """Whether the connection failed, or what came over it is no JSON."""
     named = any(kind.__name__ == "APIConnectionError" for kind in type(error).__mro__)
-    return named or bool(_modules(error) & _TRANSPORTS) or isinstance(error, (OSError, EOFError, *_NOT_JSON))
+    return named or bool(_modules(error) & _TRANSPORTS) or isinstance(error, _BROKEN)
 
 
 def _modules(error: Exception) -> set[str]:
@@ -193,7 +209,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         return wait
     try:
         until = parsedate_to_datetime(given or "")
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     now = datetime.now(UTC)
     return max(0.0, ((until if until.tzinfo else until.replace(tzinfo=UTC)) - now).total_seconds())

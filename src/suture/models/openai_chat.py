@@ -10,12 +10,15 @@ from urllib.parse import urlsplit
 from suture.errors import ConfigurationError, MissingExtra
 from suture.formats.base import Json
 from suture.formats.openai_chat import COPIES
-from suture.messages import Origin
+from suture.messages import Assistant, Origin
 from suture.models.base import Piece, Request, RequestMended
+from suture.models.bounds import text_of
 from suture.models.clients import Clients, Given
 from suture.models.failures import as_model_errors, reading
 from suture.models.openai_assembly import Assembly
-from suture.models.options import refuse_fields, require_plain
+from suture.models.options import refuse_fields, require_address, require_plain
+from suture.repair import IdBook, with_call_ids
+from suture.tools import as_logged
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -78,17 +81,22 @@ class OpenAIChat:
         self.origin = Origin("openai" if not self.dialect else host, API, model)
         self._extra = dict(extra or {})
         refuse_fields(self._extra, ("model", "messages", "stream"))
+        self._key: str | None = None
         if client is not None:
+            self._key = text_of(client.api_key)
             self._clients: Clients[Any] | Given[Any] = Given(client.with_options(max_retries=0))
             return
-        key = api_key or os.environ.get("OPENAI_API_KEY") or ("none" if self.dialect else None)
+        require_address(url, self.name)
+        key = self._key = api_key or os.environ.get("OPENAI_API_KEY") or ("none" if self.dialect else None)
         if key is None:
             raise ConfigurationError(
                 f"{self.name} needs a key: set OPENAI_API_KEY, or pass api_key=.... "
                 "For a server of your own set OPENAI_BASE_URL, or pass base_url=...."
             )
         require_plain(key, self.name)
-        self._clients = Clients(lambda: sdk.AsyncOpenAI(api_key=key, base_url=url or None, timeout=timeout, max_retries=0))
+        self._clients = Clients(
+            lambda: sdk.AsyncOpenAI(api_key=key, base_url=url or None, timeout=timeout, max_retries=0), self.name
+        )
 
     async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
         """The answer in pieces, and last the whole of it.
@@ -100,7 +108,7 @@ class OpenAIChat:
         if sent.changes:
             yield RequestMended(tuple(sent.changes))
         answer = Assembly(self.name, self.origin)
-        with as_model_errors(self.name):
+        with as_model_errors(self.name, self._key):
             client: Any = await self._clients.here()
             async with await client.chat.completions.create(**self._body(sent.history)) as chunks:
                 async for chunk in chunks:
@@ -109,8 +117,16 @@ class OpenAIChat:
                     for delta in deltas:
                         yield delta
         with reading(self.name):
-            whole = answer.answer()
-        yield whole
+            whole = as_logged(Assistant, answer.answer())
+        yield _with_own_ids(whole, request) if self.dialect else whole
+
+    def close(self) -> None:
+        """Close its connections, from plain code. `asyncio.run` does so by itself at its end."""
+        self._clients.close()
+
+    async def aclose(self) -> None:
+        """Close its connections on the event loop that runs."""
+        await self._clients.aclose()
 
     def _body(self, history: object) -> Json:
         """The arguments of the SDK's `create`."""
@@ -118,6 +134,20 @@ class OpenAIChat:
         more = {"stream_options": {"include_usage": True}, **{k: v for k, v in history.items() if k != "messages"}}
         more = {key: value for key, value in {**more, **self._extra}.items() if value is not None}
         return {"model": self.model, "messages": history["messages"], "stream": True, "extra_body": more}
+
+
+def _with_own_ids(answer: Assistant, request: Request) -> Assistant:
+    """The answer with ids that nobody had before: some copies give none, or begin anew with each answer (X-ID-REUSE)."""
+    if not answer.calls:
+        return answer
+    book = IdBook()
+    calls_before = 0
+    for message in request.messages:
+        for call in message.calls if isinstance(message, Assistant) else ():
+            book.take(call.id, "")
+            calls_before += 1
+    names = [book.take(call.id.strip(), str(calls_before + at)) for at, call in enumerate(answer.calls, 1)]
+    return with_call_ids(answer, names)
 
 
 def _sdk() -> Any:  # noqa: ANN401  the SDK is there or not

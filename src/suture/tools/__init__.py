@@ -8,9 +8,10 @@ its answer is a text from which the model can correct itself. Received values ar
 from suture.tools.binding import Binding
 from suture.tools.checking import Gated, Ready, Refused, Verdict, gate, prepare, recheck
 from suture.tools.context import ToolContext
-from suture.tools.definition import Gate, Handler, Tool, Unbound, is_coroutine_function
+from suture.tools.definition import Gate, Handler, Tool, Unbound, is_coroutine_function, is_generator_function
 from suture.tools.hooks import AfterTool, BeforeTool, blocked_because, reviewed, unpermitted, unreviewed
 from suture.tools.making import tool
+from suture.tools.media import trouble_among
 from suture.tools.results import as_logged, failure_of, raised, result_of, spelled_out
 from suture.tools.schemas import schema_violations
 
@@ -32,6 +33,7 @@ __all__ = [
     "failure_of",
     "gate",
     "is_coroutine_function",
+    "is_generator_function",
     "prepare",
     "raised",
     "recheck",
@@ -40,6 +42,7 @@ __all__ = [
     "schema_violations",
     "spelled_out",
     "tool",
+    "trouble_among",
     "unpermitted",
     "unreviewed",
 ]

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from suture.canonical import scrub
 from suture.errors import NotJson
 from suture.messages import ToolCall, ToolResult
 from suture.tools.context import ToolContext
@@ -27,7 +28,7 @@ def blocked_because(value: object) -> str | None:
         return "The call was not run: it is not allowed here."
     if not isinstance(value, str):
         return None
-    return f"The call was not run: {value}".encode()[:MAX_REASON_BYTES].decode(errors="ignore")
+    return scrub(f"The call was not run: {value}").encode()[:MAX_REASON_BYTES].decode(errors="ignore")
 
 
 def unpermitted(error: Exception) -> str:

@@ -24,6 +24,7 @@ from suture.messages import (
 )
 from suture.tools.definition import Unbound
 from suture.tools.jsonable import json_of
+from suture.tools.media import trouble_among
 from suture.tools.words import MAX_REASON_BYTES, said
 
 M = TypeVar("M", Assistant, ToolResult)
@@ -58,6 +59,7 @@ def result_of(call: ToolCall, value: object) -> ToolResult:
 def _answer(call: ToolCall, value: object) -> ToolResult:
     if isinstance(value, ToolResult):
         changed = {"parts": _content_of(value), "call_id": call.id, "name": call.name, "error": bool(value.error)}
+        changed["synthetic"] = None  # a handler that returns has run, whatever it says
         return msgspec.structs.replace(value, ui=json_of(value.ui), **changed)
     return ToolResult(parts=_parts(value), call_id=call.id, name=call.name, error=False)
 
@@ -116,7 +118,9 @@ def _parts(value: object) -> tuple[Part, ...]:
 
 
 def _require_bounds(answer: ToolResult) -> None:
-    """Return when the result is no larger than a result may be."""
+    """Return when the result is no larger than a result may be, and each of its parts has something to show."""
+    if trouble := trouble_among(answer.parts):
+        raise NotJson(trouble)
     media = sum(len(part.data or "") for part in answer.parts if isinstance(part, Image | File | Audio))
     words = sum(map(_words, answer.parts)) + (0 if answer.ui is None else len(canonical(answer.ui)))
     if words > MAX_WORDS:

@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -249,12 +250,79 @@ def test_what_ends_the_run_in_a_hook_ends_it(kind: Kind, kind_of_hook: str) -> N
         raise SystemExit(3)
 
     hook = leave if kind_of_hook == "plain" else leave_later
-    for name, waits in (("before_tool", False), ("after_tool", True)):
+    for name, said in (("before_tool", []), ("after_tool", ["lost"])):
         session = new()
         with pytest.raises(SystemExit):
             run(kind, session, [calls("pay")], [pay], **{name: hook})  # type: ignore[arg-type]
         assert session.info().claim is None
-        assert [call.call.name for call in session.unknown_outcomes()] == (["pay"] if waits else [])
+        assert [one.synthetic for one in session.messages if isinstance(one, ToolResult)] == said
+        assert session.unknown_outcomes() == []
+
+
+@both
+@pytest.mark.parametrize("kind_of_hook", ["plain", "async"])
+@pytest.mark.parametrize("ending", ["a stop", "an error"])
+def test_a_review_that_is_cut_off_does_not_make_the_outcome_unknown(kind: Kind, kind_of_hook: str, ending: str) -> None:
+    """The handler returned, so the log says that it ran and its result was lost; nobody has to find out whether it ran."""
+    session = new()
+    released = threading.Event()
+
+    def begin(ctx: ToolContext) -> None:
+        ctx.progress("reviewing")
+        if ending == "a stop":
+            session_of_other(session).interrupt("enough")
+
+    def hang(_call: ToolCall, _result: ToolResult, ctx: ToolContext) -> None:
+        begin(ctx)
+        released.wait(20)
+
+    async def hang_later(_call: ToolCall, _result: ToolResult, ctx: ToolContext) -> None:
+        begin(ctx)
+        await asyncio.sleep(20)
+
+    def watch(event: Event) -> None:
+        if event.type == "tool_progress" and ending == "an error":
+            raise ZeroDivisionError
+
+    agent = kind(
+        ScriptedModel([calls("pay")]),
+        session,
+        tools=[pay],
+        grace=0.2,
+        after_tool=hang if kind_of_hook == "plain" else hang_later,
+    )
+    with suppress(ZeroDivisionError):
+        if isinstance(agent, Agent):
+            agent.run("Go.", watch=watch)
+        else:
+            asyncio.run(agent.run("Go.", watch=watch))
+    released.set()
+    assert session.unknown_outcomes() == []
+    assert "ran" in results(session)[0][0]
+    assert ran == [0]
+
+
+@both
+@pytest.mark.parametrize("where", ["the approval predicate", "a watcher of the start"])
+def test_a_stop_that_came_before_the_handler_stops_it(kind: Kind, where: str) -> None:
+    """However late it was said: the log never holds a stop and behind it a call that ran."""
+    session = new()
+
+    def gate(_arguments: dict[str, Any]) -> bool:
+        if where == "the approval predicate":
+            session_of_other(session).interrupt("enough")
+        return False
+
+    def watch(event: Event) -> None:
+        if event.type == "tool_started" and where == "a watcher of the start":
+            session_of_other(session).interrupt("enough")
+
+    gated = replace(pay, needs_approval=gate)
+    assert run(kind, session, [calls("pay")], [gated], watch=watch).status == "interrupted"
+    assert ran == []
+    assert session.unknown_outcomes() == []
+    assert run(kind, session, [DONE], [pay], None).status == "completed"
+    assert ran == [0]
 
 
 @both

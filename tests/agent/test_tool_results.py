@@ -201,3 +201,23 @@ def test_a_result_takes_no_more_than_it_says(arguments: tuple[object, ...]) -> N
     make: Any = ToolResult
     with pytest.raises(TypeError):
         make(*arguments, contents="a")
+
+
+@pytest.mark.parametrize("why", ["not_run", "unknown", "denied", "lost"])
+def test_a_result_that_a_handler_returned_is_real(why: str) -> None:
+    """Whatever the handler says of it: only the log knows that a call was not run."""
+    assert result_of(CALL, ToolResult("did it", synthetic=why)).synthetic is None
+
+
+@pytest.mark.parametrize(
+    ("part", "text"),
+    [
+        (Image(), "Image(nothing): give it one of data (base64), url and file_id"),
+        (Image(data="aGk=", url="u"), "Image(data and url)"),
+    ],
+)
+def test_a_picture_without_a_source_is_no_result(part: Image, text: str) -> None:
+    """Every provider would refuse the conversation from then on."""
+    with pytest.raises(NotJson) as refused:
+        result_of(CALL, ["see", part])
+    assert text in str(refused.value)

@@ -8,7 +8,10 @@ APPENDS = 300  # of each of two processes
 RUNS_AT_ONCE = 50
 KILLS_IN_STREAM = 8
 
-# Scenarios that are ended at every moment once more, over an adapter: some 60 seconds of one core in all.
+# Scenarios whose crash matrix runs with the async driver on SQLite too.
+ASYNC_ON_SQLITE = ("words", "external", "three, one gated", "interrupted", "overtaken", "reconciled", "hooked", "retried")
+
+# Scenarios that are ended at every moment once more, over an adapter: some 30 seconds of one core in all.
 ON_ADAPTERS = (
     ("words", "openai", "sync"),
     ("words", "anthropic", "async"),

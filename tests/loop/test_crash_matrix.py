@@ -1,7 +1,8 @@
 """A run may end at any question that it asks, before it is carried out or after: what follows goes on from the log.
 
 The questions are those that a clean run of the scenario asked (`moments`). At the one in turn the runner dies, and its
-store refuses all that it may still try; then the store is opened anew, and a new agent finishes the story.
+store refuses all that it may still try; then the store is opened anew, and a new agent finishes the story. Questions that
+change nothing (`moments.QUIET`) are ended at with the sync driver in memory only.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from suture.loop.asks import Ask
+from tests.loop.counts import ASYNC_ON_SQLITE
 from tests.loop.moments import DRIVERS, STORES, Place, clean_run, dies, each_moment, is_stopped
 from tests.loop.scenarios import SCENARIOS, Driver, Scenario, Story
 
@@ -22,14 +24,23 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize("kind", STORES)
-@pytest.mark.parametrize("driver", DRIVERS)
-@pytest.mark.parametrize("scenario", ROWS)
+# Every scenario under both drivers and on both stores, but not in all four ways: the driver that awaits a store in worker
+# threads meets SQLite in those that have every kind of write.
+WAYS = [
+    pytest.param(*row.values, driver, kind, id=f"{row.id}-{driver}-{kind}", marks=row.marks)
+    for row in ROWS
+    for driver in DRIVERS
+    for kind in STORES
+    if (driver, kind) != ("async", "sqlite") or row.id in ASYNC_ON_SQLITE
+]
+
+
+@pytest.mark.parametrize(("scenario", "driver", "kind"), WAYS)
 def test_a_runner_that_dies_anywhere_is_followed_by_one_that_finishes(
     scenario: Scenario, driver: Driver, kind: str, quick_folder: Path
 ) -> None:
     """Whatever the moment: requests stay valid, effects happen once, nothing acknowledged is lost, the end is whole."""
-    each_moment(scenario, driver, kind, quick_folder, dies)
+    each_moment(scenario, driver, kind, quick_folder, dies, quiet=(driver, kind) == ("sync", "memory"))
 
 
 @pytest.mark.parametrize("driver", DRIVERS)

@@ -23,20 +23,24 @@ SERVED = 10.0  # seconds for a request that is being served to be over
 
 
 @contextmanager
-def adapter(wire: Wire, base_url: str, timeout: float = PATIENT) -> Iterator[Model]:
-    """The adapter of that wire for whoever serves at that address; `timeout` is in seconds of silence."""
-    model = bare_adapter(wire, base_url, timeout)
+def adapter(wire: Wire, base_url: str, timeout: float = PATIENT, *, dialect: str | None = None) -> Iterator[Model]:
+    """The adapter of that wire for whoever serves at that address; `timeout` is in seconds of silence. Of OpenAI's API
+    they speak that dialect; "" is OpenAI's own.
+    """
+    model = bare_adapter(wire, base_url, timeout, dialect=dialect)
     try:
         yield model
     finally:
         model.close()
 
 
-def bare_adapter(wire: Wire, base_url: str, timeout: float = PATIENT) -> OpenAIChat | Anthropic:
+def bare_adapter(
+    wire: Wire, base_url: str, timeout: float = PATIENT, *, dialect: str | None = None
+) -> OpenAIChat | Anthropic:
     """The same, for a process that will be killed."""
     match wire:
         case "openai":
-            return OpenAIChat("some-model", base_url=base_url, api_key="none", timeout=timeout)
+            return OpenAIChat("some-model", base_url=base_url, api_key="none", timeout=timeout, dialect=dialect)
         case "anthropic":
             return Anthropic("some-model", base_url=base_url, api_key="none", timeout=timeout)
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from suture.errors import IncompleteStream, Overloaded
+from suture.errors import IncompleteStream, Overloaded, TransportError
 from suture.formats.base import Json
 from suture.healing import fit
 from suture.loop.events import Delta, ReasoningDelta, TextDelta, ToolCallDelta
 from suture.messages import Assistant, Message, Opaque, Origin, Reasoning, Text, ToolCall, Usage, User
-from suture.models import anthropic_assembly, openai_assembly
+from suture.models import anthropic_assembly, bounds, openai_assembly
+from suture.models.failures import reading
 
 CHAT = Origin("openai", "openai-chat", "m")
 CLAUDE = Origin("anthropic", "anthropic", "claude-opus-4-6")
@@ -288,3 +290,137 @@ def test_a_call_that_was_seen_at_once_is_a_tool_call() -> None:
     """What comes out is a word of ours, with nothing of the wire left over."""
     message, _ = chat(piece(0, "a", "look", '{"n":1}'), finish="tool_calls")
     assert message.calls == (ToolCall("a", "look", {"n": 1}, '{"n":1}'),)
+
+
+# What is refused, and what is kept ------------------------------------------------------------
+
+REFUSED_CHAT: list[tuple[str, Json]] = [
+    ("a call by the old way", {"function_call": {"name": "f", "arguments": "{}"}}),
+    ("content that is a number", {"content": 5}),
+    ("content of other parts", {"content": [{"type": "image", "data": "x"}]}),
+    ("arguments that are a list", {"tool_calls": [{"index": 0, "id": "a", "function": {"name": "f", "arguments": [1]}}]}),
+    ("a call that is a text", {"tool_calls": ["look"]}),
+    ("a delta that is a text", "hello"),  # type: ignore[list-item]
+]
+
+
+@pytest.mark.parametrize("delta", [row[1] for row in REFUSED_CHAT], ids=[row[0] for row in REFUSED_CHAT])
+def test_a_chunk_that_could_hide_a_part_of_the_answer_is_refused(delta: Json) -> None:
+    """The attempt fails and is made again: better than an answer of which a part is gone."""
+    with pytest.raises(TransportError, match="sent what is no answer"), reading("openai:m"):
+        chat(delta)
+
+
+def test_what_no_field_is_for_is_kept_with_the_answer() -> None:
+    """Pictures and notes of a copy of the API stay in the log, whole, though no request sends them."""
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}
+    message, _ = chat({"content": "see", "images": [image]}, {"images": [image], "note": "a"}, {"note": "b"})
+    assert message.ext == {"openai-chat": {"images": [image, image], "note": "ab"}}
+    sent = fit([User.of("q"), message], "openai-chat")
+    assert "images" not in str(sent.history)
+    assert {change.code for change in sent.changes} == {"FIELD_UNKNOWN"}
+
+
+def test_words_may_come_as_a_list_or_in_one_piece() -> None:
+    """Some copies send lists of texts, and some a whole message where the API has a delta."""
+    assert chat({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]})[0].text == "ab"
+    assembly = openai_assembly.Assembly("openai:m", CHAT)
+    assembly.add({"choices": [{"index": 0, "message": {"role": "assistant", "content": "whole"}, "finish_reason": "stop"}]})
+    assert assembly.answer().text == "whole"
+
+
+@pytest.mark.parametrize("finish", ["network_error", "abort", "who_knows", "max_time"])
+def test_a_call_behind_an_unknown_stop_is_not_run(finish: str) -> None:
+    """A reason that suture does not know may have cut the arguments, whichever the provider."""
+    with pytest.raises((IncompleteStream, Overloaded)):
+        chat(piece(0, "a", "look", "{}"), finish=finish)
+    with pytest.raises(IncompleteStream, match="unknown reason"):
+        claude(*block(0, {"type": "tool_use", "id": "a", "name": "look", "input": {}}), stop=finish)
+
+
+def test_the_first_reason_to_stop_counts() -> None:
+    """A server that says "length" and then "stop" was cut."""
+    assembly = openai_assembly.Assembly("openai:m", CHAT)
+    for finish in ("length", "stop"):
+        assembly.add({"choices": [{"index": 0, "delta": {"content": "x"}, "finish_reason": finish}]})
+    assert assembly.answer().stop_reason == "length"
+
+
+USE = {"type": "tool_use", "id": "a", "name": "look", "input": {}}
+REFUSED_CLAUDE: list[tuple[str, list[Json]]] = [
+    ("no type", block(0, {})),
+    ("a type that is null", block(0, {"type": None})),
+    ("a type that is a list", block(0, {"type": []})),
+    ("a result of a tool", block(0, {"type": "tool_result", "tool_use_id": "a", "content": "x"})),
+    ("a place that is null", [{"type": "content_block_start", "index": None, "content_block": USE}]),
+    ("one place twice", [*block(0, USE), *block(0, USE)]),
+    ("a delta before its start", [{"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "x"}}]),
+    ("a second answer", [*block(0, USE), {"type": "message_start", "message": {"id": "msg_2"}}]),
+    ("a broken input of a server's tool", block(0, {"type": "server_tool_use", "id": "s", "name": "w", "input": {}}, {"type": "input_json_delta", "partial_json": "{"})),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("events", [row[1] for row in REFUSED_CLAUDE], ids=[row[0] for row in REFUSED_CLAUDE])
+def test_events_that_could_hide_or_mix_answers_are_refused(events: list[Json]) -> None:
+    """The attempt fails and is made again; in no case does a call run with arguments of another."""
+    with pytest.raises(TransportError, match="sent what is no answer"), reading("anthropic:m"):
+        claude(*events, stop="tool_use")
+
+
+BLANK: list[Json] = [
+    {"type": "text"}, {"type": "text", "text": ""}, {"type": "text", "text": None}, {"type": "thinking", "thinking": ""},
+    {"type": "redacted_thinking", "data": " "}, {"type": "redacted_thinking"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("start", BLANK)
+def test_a_block_that_says_nothing_does_not_poison_the_session(start: Json) -> None:
+    """It is left out, and the conversation may be sent back to Anthropic."""
+    message, _ = claude(*block(0, start), *block(1, {"type": "text", "text": "hi"}))
+    assert message.parts == (Text("hi"),)
+    assert fit([User.of("q"), message, User.of("and?")], "anthropic").changes == []
+
+
+UNSENDABLE = [
+    {},
+    {"type": None},
+    {"type": ""},
+    {"type": "text"},
+    {"type": "tool_use"},
+    {"type": "thinking"},
+    "text",
+    [],
+    None,
+]
+
+
+@pytest.mark.parametrize("raw", UNSENDABLE, ids=str)
+def test_a_part_that_nobody_could_read_is_no_part_of_a_request(raw: object) -> None:
+    """However it came into the log, it is left out of what is sent and reported, never the end of the session."""
+    for role in (User((Opaque("anthropic", raw), Text("q"))), Assistant((Opaque("anthropic", raw), Text("a")))):
+        healed = fit([User.of("first"), role, User.of("q")], "anthropic")
+        assert [change.code for change in healed.changes] == ["BLOCK_UNKNOWN"]
+
+
+@pytest.mark.parametrize("figures", [{"prompt_tokens": True}, {"prompt_tokens": "many"}, {"prompt_tokens": -5}, {"cost": 10**400}, {"cost": float("nan")}, {"cost": "free"}, {"prompt_tokens_details": 7}])  # fmt: skip
+def test_figures_that_are_none_count_nothing(figures: Json) -> None:
+    """An answer is not lost for its bill."""
+    assert chat({"content": "x"}, usage=figures)[0].usage == Usage()
+
+
+def test_an_answer_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Text, calls and events that would never end, end as a failed attempt."""
+    monkeypatch.setattr(bounds, "MAX_CHARACTERS", 100)
+    monkeypatch.setattr(bounds, "MAX_PARTS", 10)
+    monkeypatch.setattr(bounds, "MAX_EVENTS", 50)
+    endless: list[Callable[[], object]] = [
+        lambda: chat(*[{"content": "x" * 10}] * 11),
+        lambda: chat(*[{}] * 51),
+        lambda: chat(*(piece(n, f"c{n}", "look") for n in range(11))),
+        lambda: claude(*(event for n in range(11) for event in block(n, {"type": "text", "text": "x"})[:1])),
+        lambda: claude(*block(0, {"type": "text", "text": ""}, *[{"type": "text_delta", "text": "x" * 10}] * 11)),
+        lambda: claude(*[{"type": "ping"}] * 51),
+    ]
+    for one in endless:
+        with pytest.raises(ValueError, match="more than"):
+            one()

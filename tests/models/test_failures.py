@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import traceback
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -171,3 +172,43 @@ def test_an_endless_error_is_cut() -> None:
     """A provider that answers with the whole request does not fill the log."""
     for raised in refused(400, error("x" * 100_000)):
         assert len(str(failure_of(raised, "m"))) < 2100
+
+
+KEY = "sk-verysecretkey"
+
+
+@pytest.mark.parametrize("status", [401, 400, 500])
+def test_a_key_that_the_provider_quotes_is_not_told(status: int) -> None:
+    """Neither the error nor what caused it tells the key, since both end in logs."""
+    for raised in refused(status, error(f"Incorrect API key provided: {KEY}. Bearer {KEY}")):
+        with pytest.raises(ModelError) as told, as_model_errors("model:m", KEY):
+            raise raised
+        assert KEY not in "".join(traceback.format_exception(told.value))
+        assert "Incorrect API key provided: (the key)." in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"), [(401, AuthenticationError), (429, RateLimited), (503, Overloaded), (404, InvalidRequest)]
+)
+def test_a_number_in_the_stream_is_a_status(code: int, kind: type[ModelError]) -> None:
+    """Copies of the API put the status into the event, where their own answer has said 200 before."""
+    failure = failure_of(openai.APIError("x", REQUEST, body={"code": code, "message": "m"}), "model:m")
+    assert type(failure) is kind
+
+
+@pytest.mark.parametrize("raised", [RecursionError("deep"), OverflowError("large"), IndexError("x")])
+def test_no_answer_is_too_odd_to_fail_well(raised: Exception) -> None:
+    """Whatever reading it raises is one failed attempt."""
+    with pytest.raises(TransportError), reading("model:m"):
+        raise raised
+
+
+def test_odd_words_of_a_provider_can_be_written_down() -> None:
+    """Lone surrogates, error texts that are no objects, and times beyond the calendar."""
+    raw = b'{"error": "just words \\ud800"}'
+    response = httpx2.Response(400, content=raw, headers={"content-type": "application/json"}, request=REQUEST)
+    failure = failure_of(openai.AsyncOpenAI(api_key="k")._make_status_error_from_response(response), "m")
+    assert failure is not None
+    str(failure).encode()
+    assert "just words" in str(failure)
+    assert retry_after({"retry-after": "Mon, 01 Jan 2024 00:00:00 +999999999999999999"}) is None

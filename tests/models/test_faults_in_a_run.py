@@ -361,7 +361,7 @@ def test_a_provider_that_serves_such_a_call(call: dict[str, str], wire: Wire) ->
         for _ in range(QUICK.attempts):
             served.add(Replay(tuple(SERVED_CALLS[wire](**call))))
         session = Session(MemoryStore())
-        with adapter(wire, served.url) as model:
+        with adapter(wire, served.url, dialect="") as model:
             result = Agent(model, session, tools=[send], retries=QUICK).run(PROMPT)
         requests = served.requests()
     finally:
@@ -371,6 +371,28 @@ def test_a_provider_that_serves_such_a_call(call: dict[str, str], wire: Wire) ->
     assert len(requests) == QUICK.attempts
     assert all(request == requests[0] for request in requests)
     assert_no_trace(session)
+
+
+@pytest.mark.parametrize("id", [None, "", "call_0"])
+def test_a_copy_of_the_api_without_ids_of_its_own_can_be_used(id: str | None) -> None:
+    """A server that gives no ids, or counts them anew in each answer, gets ids of the adapter's (X-ID-REUSE)."""
+    served = ReplayServer()
+    done = {"choices": [{"index": 0, "delta": {"content": "Done."}, "finish_reason": "stop"}]}
+    try:
+        for _ in range(2):
+            served.add(Replay(tuple(openai_call(id=id, name="send"))))
+        served.add(Replay((f"data: {json.dumps(done)}\n\n".encode(), b"data: [DONE]\n\n")))
+        session = Session(MemoryStore())
+        with adapter("openai", served.url) as model:
+            result = Agent(model, session, tools=[send], retries=QUICK).run(PROMPT)
+        bodies = served.requests()
+    finally:
+        served.close()
+    assert (result.status, result.text, retries(session)) == ("completed", "Done.", [])
+    ids = [call.id for message in session.messages if isinstance(message, Assistant) for call in message.calls]
+    assert len(set(ids)) == 2
+    assert all(ids)
+    assert len(bodies) == 3
 
 
 @pytest.mark.spec("S174")

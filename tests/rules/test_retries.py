@@ -74,8 +74,25 @@ def test_the_wait_grows_with_jitter_and_honours_the_hint(
     assert policy.delay(attempt, RateLimited("x", retry_after=hint), chance) == pytest.approx(wait, rel=0.01)
 
 
+@pytest.mark.parametrize("hint", ["3", True, float("nan"), float("inf"), [], {}])
+def test_a_hint_that_is_no_time_is_none(hint: object) -> None:
+    """A model of the host's own may say anything."""
+    error = RateLimited("x")
+    error.retry_after = hint  # type: ignore[assignment]
+    assert RetryPolicy(9).delay(1, error, 0.0) == 0.5
+
+
 @pytest.mark.parametrize(
-    "fields", [{"attempts": 0}, {"base": -1.0}, {"base": 5.0, "max_delay": 1.0}, {"max_delay": float("inf")}]
+    "fields",
+    [
+        {"attempts": float("nan")},
+        {"attempts": float("inf")},
+        {"attempts": 1.5},
+        {"attempts": 0},
+        {"base": -1.0},
+        {"base": 5.0, "max_delay": 1.0},
+        {"max_delay": float("inf")},
+    ],
 )
 def test_a_policy_that_makes_no_sense_is_refused(fields: dict[str, float]) -> None:
     """The message says what a policy has."""

@@ -81,13 +81,13 @@ class Journal:
         landed = list(landed)
         if fenced:
             started = [(call, result) for call, result in (*self._recording, *landed) if call.attempt is not None]
-            drafts = yield from self.draft(map(_settling, _real(started)))
+            drafts = yield from self.draft(map(_settling, _known(started)))
             if drafts:
                 yield from ask(AppendUnclaimed(drafts))
             return
         # What was being recorded goes as the same drafts, since they may stand already: a store takes them once.
-        again = self._drafts or (yield from self.draft(map(answering, _real(self._recording))))
-        for drafts in (again, (yield from self.draft(map(answering, _real(landed))))):
+        again = self._drafts or (yield from self.draft(map(answering, _known(self._recording))))
+        for drafts in (again, (yield from self.draft(map(answering, _known(landed))))):
             if drafts:
                 yield from ask(Append(drafts))
 
@@ -100,11 +100,11 @@ def answering(answered: Answered) -> Wanted:
 
 def _settling(answered: Answered) -> Wanted:
     call, result = answered
-    outcome: Settled = "failed" if result.error else "completed"
+    outcome: Settled = "failed" if result.error and result.synthetic is None else "completed"
     body = Settlement(call.key, outcome, result.parts, "the runner that was replaced")
     return body, (mark("settled", call.key),), (mark("started", call.key),)
 
 
-def _real(answered: Iterable[Answered]) -> list[Answered]:
-    """Those whose result is the handler's own."""
-    return [(call, result) for call, result in answered if result.synthetic is None]
+def _known(answered: Iterable[Answered]) -> list[Answered]:
+    """Those of calls that are known to have ended: the result is the handler's own, or says that it was lost."""
+    return [(call, result) for call, result in answered if result.synthetic in (None, "lost")]

@@ -172,7 +172,7 @@ def _error_of(body: object) -> Mapping[str, object]:
 def _said(error: Exception) -> str:
     """What the provider, or the error, says."""
     body = getattr(error, "body", None)
-    message = _error_of(body).get("message") or (body.get("error") if isinstance(body, dict) else None)
+    message = _error_of(body).get("message") or (body.get("error") if isinstance(body, dict) else body)
     text = message if isinstance(message, str) and message else str(error)
     return " ".join(scrub(text[: 4 * _MAX_TEXT]).split())[:_MAX_TEXT] or type(error).__name__
 

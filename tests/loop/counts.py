@@ -1,8 +1,8 @@
 """How often what is left to chance is tried: the real kills and races of the whole suite."""
 
-KILLS_IN_COMMIT = 24
-KILLS_IN_MODEL = 20
-KILLS_IN_TOOL = 24
+KILLS_IN_COMMIT = 16
+KILLS_IN_MODEL = 16
+KILLS_IN_TOOL = 16
 RACES = 24
 APPENDS = 300  # of each of two processes
 RUNS_AT_ONCE = 50
@@ -11,7 +11,7 @@ KILLS_IN_STREAM = 8
 # Scenarios whose crash matrix runs with the async driver on SQLite too.
 ASYNC_ON_SQLITE = ("words", "external", "three, one gated", "interrupted", "overtaken", "reconciled", "hooked", "retried")
 
-# Scenarios that are ended at every moment once more, over an adapter: some 30 seconds of one core in all.
+# Scenarios that are ended at every moment once more, over an adapter: some 20 seconds of one core in all.
 ON_ADAPTERS = (
     ("words", "openai", "sync"),
     ("words", "anthropic", "async"),

@@ -41,8 +41,7 @@ from tests.loop.scenarios import (
 DRIVERS: tuple[Driver, ...] = ("sync", "async")
 STORES = ("memory", "sqlite")
 
-# Questions whose answer changes nothing outside of the run. Ending there is ending behind the question before; it is done
-# all the same where it is cheapest.
+# Questions whose answer changes nothing outside of the run.
 QUIET = frozenset(("Draw", "Gate", "Look", "NewId", "Now", "Prepare", "Recheck"))
 
 # Ends a story at the moment of that number, and goes on with it.
@@ -172,7 +171,8 @@ def each_moment(
 ) -> None:
     """End the scenario at each moment of its clean run, every time in a place of its own, and go on; then call `judged`.
 
-    `modelled` makes the models that are asked; `awaited` carries async runs to their end; `quiet`: at quiet questions too.
+    `modelled` makes the models that are asked; `awaited` carries async runs to their end; `quiet`: also at
+    the moments at which nothing outside has changed since the one before.
     """
 
     def story_in(place: Place, store: Store) -> Story:
@@ -180,7 +180,7 @@ def each_moment(
 
     clean = Place(kind, folder / "clean")
     for number, moment in enumerate(clean_run(story_in(clean, clean.open()), clean)):
-        if moment.kind in QUIET and not quiet:
+        if not quiet and number and (moment.kind in QUIET or moment.when == "before"):
             continue
         place = Place(kind, folder / str(number))
         acknowledged: list[Acknowledged] = []

@@ -1,8 +1,9 @@
 """A run may end at any question that it asks, before it is carried out or after: what follows goes on from the log.
 
 The questions are those that a clean run of the scenario asked (`moments`). At the one in turn the runner dies, and its
-store refuses all that it may still try; then the store is opened anew, and a new agent finishes the story. Questions that
-change nothing (`moments.QUIET`) are ended at with the sync driver in memory only.
+store refuses all that it may still try; then the store is opened anew, and a new agent finishes the story. Moments at
+which nothing has changed since the one before (ahead of a question, or behind one that only asks) are tried with the sync
+driver in memory alone.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from suture.agent.agent import Watch
 from suture.agent.heartbeat import kept_alive
 from suture.agent.recorder import Recorder
 from suture.errors import ConfigurationError, Fenced, InvalidTool, StoreError
-from suture.loop.asks import Request
+from suture.loop.request import Request
 from suture.messages import Assistant, Opaque, Text, ToolCall, ToolResult
 from suture.models.base import Piece, TextDelta
 from suture.session import Session

@@ -7,6 +7,7 @@ import dataclasses
 import datetime
 import decimal
 import enum
+import inspect
 import pickle
 import uuid
 from typing import Any, NamedTuple
@@ -221,3 +222,11 @@ def test_a_picture_without_a_source_is_no_result(part: Image, text: str) -> None
     with pytest.raises(NotJson) as refused:
         result_of(CALL, ["see", part])
     assert text in str(refused.value)
+
+
+def test_every_field_of_a_result_can_be_named() -> None:
+    """What a result is made of stands in three places, for the reader, the type checker and the interpreter."""
+    named = inspect.signature(type(ToolResult).__call__).parameters.keys() - {"cls", "content"}
+    assert named == set(ToolResult.__struct_fields__)
+    for field in ToolResult.__struct_fields__:
+        assert getattr(ToolResult(**{field: ()}), field) == ()  # type: ignore[arg-type]

@@ -14,7 +14,8 @@ from typing import NamedTuple, TypeAlias
 
 import pytest
 
-from suture.loop.asks import Ask, Next, Start, ToolJob
+from suture.loop.asks import Ask, Next, Start
+from suture.loop.jobs import ToolJob
 from suture.stores.base import Store
 from suture.stores.memory import MemoryStore
 from suture.stores.sqlite import SqliteStore

@@ -20,9 +20,10 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from suture.agent import Agent, AsyncAgent, Result, Signal
 from suture.agent.agent import Watch
-from suture.agent.jobs import unprobed
+from suture.agent.work import unprobed
 from suture.errors import Fenced, Overloaded
-from suture.loop.asks import Append, AppendNext, Ask, Request
+from suture.loop.asks import Append, AppendNext, Ask
+from suture.loop.request import Request
 from suture.messages import Assistant, Message, ToolCall, ToolResult, User
 from suture.models.base import Model, Piece
 from suture.models.scripted import ScriptedModel, Step

@@ -13,7 +13,8 @@ from suture.agent import AsyncAgent
 from suture.agent.heartbeat import kept_alive
 from suture.agent.recorder import Recorder
 from suture.errors import Fenced
-from suture.loop.asks import Append, Ask, Start, ToolJob
+from suture.loop.asks import Append, Ask, Start
+from suture.loop.jobs import ToolJob
 from suture.stores.base import Claim, Store
 from suture.stores.memory import MemoryStore
 from suture.tools import ToolContext

@@ -15,8 +15,8 @@ import pytest
 
 from suture.agent import Agent, AsyncAgent, Signal
 from suture.errors import StoreError
-from suture.loop.asks import Request
 from suture.loop.events import Event
+from suture.loop.request import Request
 from suture.messages import ToolResult
 from suture.models.base import Piece
 from suture.models.scripted import ScriptedModel, Step

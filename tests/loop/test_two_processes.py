@@ -11,7 +11,8 @@ import pytest
 from suture.entries import Settlement, read
 from suture.errors import SessionBusy
 from suture.loop import idempotency_key
-from suture.loop.asks import Append, Ask, Start, ToolJob
+from suture.loop.asks import Append, Ask, Start
+from suture.loop.jobs import ToolJob
 from suture.messages import ToolResult, User
 from suture.session import Session
 from suture.stores.sqlite import SqliteStore

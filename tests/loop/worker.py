@@ -16,7 +16,8 @@ import msgspec
 
 from suture.entries import Draft
 from suture.errors import AlreadyDecided, SessionBusy, SutureError
-from suture.loop.asks import Append, Ask, Start, ToolJob
+from suture.loop.asks import Append, Ask, Start
+from suture.loop.jobs import ToolJob
 from suture.models.base import Piece, TextDelta, ToolCallDelta
 from suture.stores.sqlite import SqliteStore
 from suture.tools import ToolContext

@@ -10,7 +10,7 @@ from llmock.scenarios import Reply
 from llmock.testing import LLMockServer
 
 import suture
-from suture.loop.asks import Request
+from suture.loop.request import Request
 from suture.messages import Assistant, Image, Message, Origin, Reasoning, Text, ToolCall, ToolResult, User
 from suture.models import Anthropic, Model, OpenAIChat
 from suture.models.base import Piece, RequestMended

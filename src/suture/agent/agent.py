@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Self, TypeVar
 
-from suture.agent.jobs import GRACE, Work, unprobed
 from suture.agent.recorder import Recorder
 from suture.agent.signal import Signal
 from suture.agent.tasks import TaskDriver
 from suture.agent.threads import ThreadDriver, refuse_in_background
+from suture.agent.work import GRACE, Work, unprobed
 from suture.errors import ConfigurationError, InvalidTool, ModelError, SutureError
 from suture.healing import Change
 from suture.loop import Ended, Pending, Plan, Status, run

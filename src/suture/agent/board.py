@@ -6,10 +6,11 @@ import time
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
-from suture.agent.jobs import POLL, Broken, Context, Item, Reviewing
 from suture.agent.signal import Signal
+from suture.agent.work import POLL, Broken, Context, Item, Reviewing
 from suture.entries import Entry
-from suture.loop.asks import (
+from suture.loop.events import Event
+from suture.loop.jobs import (
     Done,
     Elapsed,
     Happened,
@@ -25,7 +26,6 @@ from suture.loop.asks import (
     Unreviewed,
     WaitJob,
 )
-from suture.loop.events import Event
 
 
 class Cancellable(Protocol):

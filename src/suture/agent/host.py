@@ -13,10 +13,10 @@ from concurrent.futures import Future, wait
 from copy import deepcopy
 from typing import TypeAlias, assert_never
 
-from suture.agent.jobs import Broken, Context, HostJob, Item, Reviewing, end_of, is_stopped
+from suture.agent.work import Broken, Context, HostJob, Item, Reviewing, end_of, is_stopped
 from suture.loop import Plan
-from suture.loop.asks import Done, PermitJob, Raised, ReconcileJob, Returned, ToolJob
 from suture.loop.calls import result_of_job
+from suture.loop.jobs import Done, PermitJob, Raised, ReconcileJob, Returned, ToolJob
 from suture.messages import ToolResult
 from suture.replay import own
 from suture.session.worker import in_thread

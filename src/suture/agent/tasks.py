@@ -15,7 +15,8 @@ from typing import TypeAlias
 from suture.agent.board import Board
 from suture.agent.heartbeat import kept_alive
 from suture.agent.host import end_of_async, end_of_plain, is_async
-from suture.agent.jobs import (
+from suture.agent.log import log_broken, log_event, log_start
+from suture.agent.work import (
     Context,
     Item,
     Work,
@@ -23,29 +24,11 @@ from suture.agent.jobs import (
     end_of,
     end_of_model,
 )
-from suture.agent.log import log_broken, log_event, log_start
 from suture.errors import Fenced
 from suture.loop import Closing, Ended, Flow
-from suture.loop.asks import (
-    Append,
-    AppendNext,
-    AppendUnclaimed,
-    Ask,
-    Done,
-    Emit,
-    Gate,
-    Happened,
-    Job,
-    Look,
-    ModelJob,
-    Next,
-    Prepare,
-    Recheck,
-    Start,
-    Stop,
-    WaitJob,
-)
+from suture.loop.asks import Append, AppendNext, AppendUnclaimed, Ask, Emit, Gate, Look, Next, Prepare, Recheck, Start, Stop
 from suture.loop.events import Event
+from suture.loop.jobs import Done, Happened, Job, ModelJob, WaitJob
 from suture.session.worker import in_thread
 
 # Questions whose answer may take time: the store is asked, or the host's own code.

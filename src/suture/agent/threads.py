@@ -17,7 +17,8 @@ from typing import Literal, TypeAlias
 from suture.agent.board import Board
 from suture.agent.heartbeat import kept_alive
 from suture.agent.host import end_of_async, end_of_plain, is_async
-from suture.agent.jobs import (
+from suture.agent.log import log_broken, log_event, log_start
+from suture.agent.work import (
     Context,
     Item,
     Work,
@@ -25,11 +26,11 @@ from suture.agent.jobs import (
     end_of,
     end_of_model,
 )
-from suture.agent.log import log_broken, log_event, log_start
 from suture.errors import ConfigurationError, Fenced
 from suture.loop import Closing, Ended, Flow
-from suture.loop.asks import Ask, Done, Emit, Happened, Job, Look, ModelJob, Next, Start, Stop, WaitJob
+from suture.loop.asks import Ask, Emit, Look, Next, Start, Stop
 from suture.loop.events import Event
+from suture.loop.jobs import Done, Happened, Job, ModelJob, WaitJob
 from suture.stores.shield import shielded
 
 

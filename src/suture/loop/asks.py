@@ -7,181 +7,17 @@ meaning. `ask` keeps the type of the answer.
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass, field
-from typing import Generic, TypeAlias, TypeVar
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from suture.entries import Draft, Entry
-from suture.errors import ModelError
-from suture.formats import format_of
-from suture.healing import Change, Healed, fit
 from suture.loop.events import Event
-from suture.messages import Assistant, Message, Origin, System, ToolCall
-from suture.tools import Ready, Refused, Tool, Verdict
+from suture.loop.jobs import Happened, Job
+from suture.messages import ToolCall
+from suture.tools import Ready, Refused, Verdict
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
-
-# Jobs -----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What a model is asked. `messages` is valid for every provider: each turn is followed by its results."""
-
-    messages: tuple[Message, ...]
-    system: str | None = None
-    tools: tuple[Tool, ...] = ()
-
-    def fitted(self, format: str, model: str | None = None, reader: Origin | None = None) -> Healed:
-        """The request as that provider, model or dialect takes it: `history` is a dict of `messages` and, where there
-        are any, `system` and `tools`; `changes` is what had to be left out of the conversation. `reader` is who will be
-        asked, and gets the reasoning back that it made itself.
-        """
-        system = (System.of(self.system),) if self.system else ()
-        healed = fit((*system, *self.messages), format, model, reader)
-        if not self.tools:
-            return healed
-        form = format_of(format)
-        offered = [form.offer(tool.name, tool.description, tool.parameters) for tool in self.tools]
-        assert isinstance(healed.history, dict)
-        return Healed({**healed.history, "tools": offered}, healed.changes, healed.hints)
-
-    def wire(self, format: str) -> object:
-        """The request as that provider would receive it, such as {"messages": [...]}."""
-        return self.fitted(format).history
-
-
-@dataclass(frozen=True, slots=True)
-class ModelJob:
-    """Ask the model."""
-
-    id: int
-    request: Request
-
-
-@dataclass(frozen=True, slots=True)
-class ToolJob:
-    """Run a tool's handler."""
-
-    id: int
-    key: str
-    call: ToolCall
-    tool: Tool = field(repr=False)
-    attempt: int
-    idempotency_key: str
-
-
-@dataclass(frozen=True, slots=True)
-class ReconcileJob:
-    """Ask a tool what its lost call did."""
-
-    id: int
-    key: str
-    call: ToolCall
-    tool: Tool = field(repr=False)
-    attempt: int
-    idempotency_key: str
-
-
-@dataclass(frozen=True, slots=True)
-class PermitJob:
-    """Ask the host's `before_tool` whether that attempt may be made."""
-
-    id: int
-    attempt: ToolJob
-
-
-@dataclass(frozen=True, slots=True)
-class WaitJob:
-    """Let time pass, in seconds."""
-
-    id: int
-    seconds: float
-
-
-Job: TypeAlias = ModelJob | WaitJob | PermitJob | ToolJob | ReconcileJob
-
-
-@dataclass(frozen=True, slots=True)
-class Replied:
-    """The model's whole answer, and what had to be changed in what was sent."""
-
-    message: Assistant
-    changes: tuple[Change, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """The model gave none."""
-
-    error: ModelError
-    changes: tuple[Change, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Returned:
-    """What the host's code returned: a handler, reviewed by `after_tool`, or `before_tool`."""
-
-    value: object
-
-
-@dataclass(frozen=True, slots=True)
-class Raised:
-    """What the host's code raised."""
-
-    error: Exception
-
-
-@dataclass(frozen=True, slots=True)
-class TimedOut:
-    """The handler's time is over. It may still be running; what it does then comes as another `Done`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Elapsed:
-    """The time has passed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unreviewed:
-    """The handler ended, and `after_tool` was cut off before it had reviewed what it brought."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stopped:
-    """The job was stopped. A handler may still be running."""
-
-
-Outcome: TypeAlias = Replied | Failed | Elapsed | Returned | Raised | TimedOut | Unreviewed | Stopped
-
-# What can happen while the loop waits ----------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """A job ended."""
-
-    job: Job
-    outcome: Outcome
-
-
-@dataclass(frozen=True, slots=True)
-class News:
-    """Entries that others wrote, or that came to light."""
-
-    entries: tuple[Entry, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Signalled:
-    """The host's own signal asks the run to stop."""
-
-    reason: str | None
-
-
-Happened: TypeAlias = Done | News | Signalled
-
-# Questions ------------------------------------------------------------------------------------
 
 
 class Ask(Generic[T_co]):
@@ -243,12 +79,12 @@ class Stop(Ask[None]):
 
 
 @dataclass(frozen=True, slots=True)
-class Look(Ask["tuple[Happened, ...]"]):
+class Look(Ask[tuple[Happened, ...]]):
     """What has happened by now; does not wait."""
 
 
 @dataclass(frozen=True, slots=True)
-class Next(Ask["tuple[Happened, ...]"]):
+class Next(Ask[tuple[Happened, ...]]):
     """Wait until something has happened."""
 
 

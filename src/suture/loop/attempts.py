@@ -6,11 +6,13 @@ from suture.canonical import scrub
 from suture.entries import Retry
 from suture.errors import InvalidAnswer, ModelError
 from suture.healing import Change
-from suture.loop.asks import Draw, Emit, Failed, ModelJob, Replied, Request, WaitJob, ask
+from suture.loop.asks import Draw, Emit, ask
 from suture.loop.calls import Calls
 from suture.loop.events import Retrying
+from suture.loop.jobs import Failed, ModelJob, Replied, WaitJob
 from suture.loop.journal import Journal
 from suture.loop.plan import Flow, Plan
+from suture.loop.request import Request
 from suture.loop.retries import fault_of, is_empty
 from suture.messages import Assistant, Usage
 

@@ -9,36 +9,28 @@ from typing import Any, NamedTuple, assert_never
 from suture.canonical import canonical
 from suture.entries import ApprovalRequest, Interrupt, Settlement, ToolStarted, call_digest, is_repeatable, mark
 from suture.errors import NotJson
-from suture.loop.asks import (
+from suture.loop.asks import Emit, Gate, Look, Next, Prepare, Recheck, Start, Stop, ask
+from suture.loop.events import ApprovalNeeded, ToolStarting
+from suture.loop.jobs import (
     Done,
     Elapsed,
-    Emit,
     Failed,
-    Gate,
     Happened,
-    Look,
     ModelJob,
     News,
-    Next,
     Outcome,
     PermitJob,
-    Prepare,
     Raised,
-    Recheck,
     ReconcileJob,
     Replied,
     Returned,
     Signalled,
-    Start,
-    Stop,
     Stopped,
     TimedOut,
     ToolJob,
     Unreviewed,
     WaitJob,
-    ask,
 )
-from suture.loop.events import ApprovalNeeded, ToolStarting
 from suture.loop.journal import Answered, Journal
 from suture.loop.plan import Flow, Plan, idempotency_key
 from suture.messages import ToolCall, ToolResult

@@ -9,7 +9,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 from suture.canonical import digest
 from suture.errors import ModelError
 from suture.healing import Change
-from suture.loop.asks import Ask, Done
+from suture.loop.asks import Ask
+from suture.loop.jobs import Done
 from suture.loop.retries import RetryPolicy
 from suture.messages import Assistant, ToolCall, Usage
 from suture.replay import State, TurnBlock

@@ -23,19 +23,13 @@ from collections.abc import Iterator
 
 from suture.entries import RunFinished, RunStarted, mark
 from suture.errors import AwaitingApproval
-from suture.loop.asks import (
-    AppendNext,
-    Emit,
-    NewId,
-    Request,
-    Written,
-    ask,
-)
+from suture.loop.asks import AppendNext, Emit, NewId, Written, ask
 from suture.loop.attempts import Attempts, said
 from suture.loop.calls import Calls, is_refused
 from suture.loop.events import Finished
 from suture.loop.journal import Journal, answering
 from suture.loop.plan import Closing, Ended, Flow, Plan, Status, is_handed_off, pending_of
+from suture.loop.request import Request
 from suture.messages import Assistant, Usage, User
 from suture.repair import stand_in
 from suture.replay import Call, State, TurnBlock

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Protocol, TypeAlias, runtime_checkable
 
-from suture.loop.asks import Request
 from suture.loop.events import Delta, ReasoningDelta, RequestMended, TextDelta, ToolCallDelta
+from suture.loop.request import Request
 from suture.messages import Assistant
 
 __all__ = ["Delta", "Model", "Piece", "ReasoningDelta", "Request", "RequestMended", "TextDelta", "ToolCallDelta"]

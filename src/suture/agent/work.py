@@ -1,4 +1,4 @@
-"""Carrying out jobs: a model call or a handler, and what came of it. What both drivers share."""
+"""What a driver works with, the context of an attempt, and what comes in. Both drivers share it; a model call runs here."""
 
 from __future__ import annotations
 
@@ -16,28 +16,9 @@ from suture.agent.signal import Signal
 from suture.errors import ConfigurationError, IncompleteStream, ModelError, NotJson
 from suture.healing import Change
 from suture.loop import Plan
-from suture.loop.asks import (
-    Append,
-    AppendNext,
-    AppendUnclaimed,
-    Ask,
-    Done,
-    Draw,
-    Failed,
-    Gate,
-    Job,
-    ModelJob,
-    NewId,
-    Now,
-    PermitJob,
-    Prepare,
-    Recheck,
-    ReconcileJob,
-    Replied,
-    Stopped,
-    ToolJob,
-)
+from suture.loop.asks import Append, AppendNext, AppendUnclaimed, Ask, Draw, Gate, NewId, Now, Prepare, Recheck
 from suture.loop.events import Event, RequestMended, ToolProgress
+from suture.loop.jobs import Done, Failed, Job, ModelJob, PermitJob, ReconcileJob, Replied, Stopped, ToolJob
 from suture.messages import Assistant, ToolCall
 from suture.models.base import Delta, Model, Piece, ReasoningDelta, TextDelta, ToolCallDelta
 from suture.session import Session, new_id, now

@@ -1,0 +1,37 @@
+"""What a model is asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from suture.formats import format_of
+from suture.healing import Healed, fit
+from suture.messages import Message, Origin, System
+from suture.tools import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a model is asked. `messages` is valid for every provider: each turn is followed by its results."""
+
+    messages: tuple[Message, ...]
+    system: str | None = None
+    tools: tuple[Tool, ...] = ()
+
+    def fitted(self, format: str, model: str | None = None, reader: Origin | None = None) -> Healed:
+        """The request as that provider, model or dialect takes it: `history` is a dict of `messages` and, where there
+        are any, `system` and `tools`; `changes` is what had to be left out of the conversation. `reader` is who will be
+        asked, and gets the reasoning back that it made itself.
+        """
+        system = (System.of(self.system),) if self.system else ()
+        healed = fit((*system, *self.messages), format, model, reader)
+        if not self.tools:
+            return healed
+        form = format_of(format)
+        offered = [form.offer(tool.name, tool.description, tool.parameters) for tool in self.tools]
+        assert isinstance(healed.history, dict)
+        return Healed({**healed.history, "tools": offered}, healed.changes, healed.hints)
+
+    def wire(self, format: str) -> object:
+        """The request as that provider would receive it, such as {"messages": [...]}."""
+        return self.fitted(format).history

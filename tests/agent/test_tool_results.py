@@ -16,8 +16,10 @@ import msgspec
 import pydantic
 import pytest
 
+import suture
 from suture.errors import NotJson
 from suture.messages import Audio, File, Image, Opaque, Text, ToolCall, ToolResult, encode, message_from
+from suture.testing import ScriptedModel
 from suture.tools import raised, result_of
 
 CALL = ToolCall("c9", "look")
@@ -230,3 +232,18 @@ def test_every_field_of_a_result_can_be_named() -> None:
     assert named == set(ToolResult.__struct_fields__)
     for field in ToolResult.__struct_fields__:
         assert getattr(ToolResult(**{field: ()}), field) == ()  # type: ignore[arg-type]
+
+
+@pytest.mark.spec("S158")
+def test_what_is_for_the_host_is_kept_and_never_sent() -> None:
+    """The log and the watchers have it, no provider's request does."""
+    chart = suture.tool(lambda: ToolResult("see", {"chart": "s3cret"}), name="chart")
+    model = ScriptedModel([{"calls": [{"id": "c1", "name": "chart"}]}, {"text": "Done."}])
+    agent = suture.Agent(model, tools=[chart])
+    told: list[object] = []
+    agent.run("Draw.", watch=lambda event: told.append(getattr(event, "result", None)))
+    (result,) = [message for message in agent.session.messages if isinstance(message, ToolResult)]
+    assert result.ui == {"chart": "s3cret"}
+    assert [one.ui for one in told if isinstance(one, ToolResult)] == [result.ui]
+    for format in ("anthropic", "openai-chat"):
+        assert "s3cret" not in str(model.requests[-1].wire(format))

@@ -162,7 +162,7 @@ def test_a_turn_whose_calls_cannot_be_told_apart_is_rejected_whole(calls: list[T
     assert log.state.usage == Usage(13, 8)
 
 
-@pytest.mark.spec("S147")
+@pytest.mark.spec("S147", "S161")
 def test_a_model_that_gives_nothing_else_ends_the_run() -> None:
     """The error says what is wrong with its turns; what the last of them cost is in the log, once."""
     log = Log()

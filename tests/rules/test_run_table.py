@@ -256,12 +256,14 @@ def carry(write: Write, prompt: str | None) -> tuple[Does, Desk]:
     return Does(status, desk.started, desk.requests[-1] if desk.requests else None), desk
 
 
+@pytest.mark.spec("S46", "S47", "S139")
 @pytest.mark.parametrize(("found", "write", "does", "_resumed"), TABLE, ids=[row[0] for row in TABLE])
 def test_a_new_prompt(found: str, write: Write, does: Does, _resumed: Does) -> None:
     """`run(prompt)` settles what is open as the table says, then hands over the prompt, or refuses it unwritten."""
     assert carry(write, "new")[0] == does, found
 
 
+@pytest.mark.spec("S140", "S144")
 @pytest.mark.parametrize(("found", "write", "_ran", "does"), TABLE, ids=[row[0] for row in TABLE])
 def test_no_prompt(found: str, write: Write, _ran: Does, does: Does) -> None:
     """`resume()` goes on with what was begun as the table says."""
@@ -302,6 +304,7 @@ def test_an_answer_of_the_last_run_is_given_again() -> None:
         ("doubt", "Whether this call needs approval could not be found out (ZeroDivisionError), so it was not run."),
     ],
 )
+@pytest.mark.spec("S56", "S154")
 def test_a_failing_tool_is_a_result(name: str, text: str) -> None:
     """What a handler or a predicate raises is read by the model; the run goes on."""
     log = Log()
@@ -312,6 +315,7 @@ def test_a_failing_tool_is_a_result(name: str, text: str) -> None:
     assert desk.requests[-1][-1] == f"t(c1):{text}"
 
 
+@pytest.mark.spec("S145")
 def test_free_siblings_run_while_a_call_waits() -> None:
     """A gated call parks; its siblings run and keep their results; the run then waits."""
     log = Log()
@@ -335,6 +339,7 @@ def test_a_decision_while_siblings_run_is_taken_up_in_the_same_run() -> None:
     assert desk.started == ["2:1#1", "2:0#1"]
 
 
+@pytest.mark.spec("S126")
 def test_what_arrives_during_the_last_answer_extends_the_run() -> None:
     """A steer that lands while the model gives its final answer is answered by the same run."""
     log = Log()
@@ -370,6 +375,7 @@ def test_an_interrupt_stops_the_model_and_stores_nothing_of_its_turn() -> None:
     assert again.run().status == "completed"
 
 
+@pytest.mark.spec("S49", "S50")
 def test_the_step_limit_leaves_calls_open_and_a_new_prompt_renews_it() -> None:
     """At the limit calls are not executed; a text answer at the limit completes; a new prompt has its own budget."""
     log = Log()
@@ -384,6 +390,7 @@ def test_the_step_limit_leaves_calls_open_and_a_new_prompt_renews_it() -> None:
     assert prompted.run("go on").status == "completed"
 
 
+@pytest.mark.spec("S151")
 def test_what_the_hook_blocks_is_answered_and_the_rest_runs() -> None:
     """The hook is asked about each call that could run, in order, before any of them starts."""
     asked: list[str] = []
@@ -423,6 +430,7 @@ def test_a_start_that_meets_a_stop_is_taken_back() -> None:
     assert (again.run().status, again.started) == ("completed", ["3:0#2"])
 
 
+@pytest.mark.spec("S148")
 def test_a_turn_that_was_cut_off_runs_nothing() -> None:
     """A reply that ended at the output limit may hold half a call: its calls are answered as not run."""
     log = Log()

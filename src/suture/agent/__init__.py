@@ -1,6 +1,7 @@
-"""Agents: what a run is made of (`agent`), and who answers its questions (`threads`, `tasks`)."""
+"""Agents: their face (`agent`), what one is made of (`parts`), and who answers a run's questions (`threads`, `tasks`)."""
 
-from suture.agent.agent import Agent, AsyncAgent, AsyncStream, Result, Stream
+from suture.agent.agent import Agent, AsyncAgent, AsyncStream, Stream
+from suture.agent.result import Result
 from suture.agent.signal import Signal
 
 __all__ = ["Agent", "AsyncAgent", "AsyncStream", "Result", "Signal", "Stream"]

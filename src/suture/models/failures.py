@@ -125,7 +125,7 @@ def failure_of(error: Exception, name: str) -> ModelError | None:
     if _is_timeout(error):
         return Timeout(f"{name} did not answer in time ({_said(error)}). Ask again, or give the model a longer timeout.")
     if _is_transport(error):
-        return TransportError(f"The connection to {name} broke ({_said(error)}), so nothing of it was kept. Ask again.")
+        return TransportError(f"The connection to {name} broke ({_why(error)}), so nothing of it was kept. Ask again.")
     if hasattr(error, "body"):  # an error that a stream brought, which has no status
         return _refusal(error, None, name)
     if _modules(error) & _SDKS:  # nothing was sent: the SDK found no credentials, or could not use them
@@ -175,6 +175,13 @@ def _said(error: Exception) -> str:
     message = _error_of(body).get("message") or (body.get("error") if isinstance(body, dict) else body)
     text = message if isinstance(message, str) and message else str(error)
     return " ".join(scrub(text[: 4 * _MAX_TEXT]).split())[:_MAX_TEXT] or type(error).__name__
+
+
+def _why(error: Exception) -> str:
+    """What the transport says, which the SDK may have put behind a word of its own."""
+    said, cause = _said(error), error.__cause__
+    behind = _said(cause) if isinstance(cause, Exception) else ""
+    return said if behind in said else f"{said} {behind}"
 
 
 def _is_timeout(error: Exception) -> bool:

@@ -1,0 +1,138 @@
+"""What an agent is made of, checked once, when it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from suture.agent.recorder import Recorder
+from suture.agent.signal import Signal
+from suture.agent.work import GRACE, Work, unprobed
+from suture.errors import ConfigurationError, InvalidTool
+from suture.loop import Plan
+from suture.loop.asks import Ask
+from suture.loop.retries import ONCE, RetryPolicy
+from suture.messages import Part, User, parts_of
+from suture.models import Model, open_model
+from suture.session import AsyncSession, Session
+from suture.tools import AfterTool, BeforeTool, Tool, is_generator_function, tool, trouble_among
+
+H = TypeVar("H")
+
+
+class Parts:
+    """What both skins are made of."""
+
+    def __init__(
+        self,
+        model: Model | str,
+        session: Session | AsyncSession | None = None,
+        *,
+        system: str | None = None,
+        tools: Iterable[object] = (),
+        max_steps: int | None = 16,
+        max_concurrency: int = 4,
+        lease: float = 30.0,
+        grace: float = GRACE,
+        retries: bool | RetryPolicy = True,
+        before_tool: BeforeTool | None = None,
+        after_tool: AfterTool | None = None,
+        context: object = None,
+        name: str | None = None,
+    ) -> None:
+        if session is not None and not isinstance(session, Session | AsyncSession):
+            raise ConfigurationError(f"{session!r} is no session; make one with suture.Session(store, id).")
+        if max_steps is not None and max_steps < 1:
+            raise ConfigurationError(f"max_steps is at least 1, or None for no limit; not {max_steps}.")
+        if max_concurrency < 1 or lease <= 0 or grace < 0:
+            raise ConfigurationError("max_concurrency is at least 1, lease more than 0 seconds, grace not below 0.")
+        self.model = _model(model)
+        self.system = system
+        self.tools = _named(tools)
+        self.max_steps = max_steps
+        self.max_concurrency = max_concurrency
+        self.lease = lease
+        self.grace = grace
+        self.retries = _policy(retries)
+        self.before_tool = _hook("before_tool(call, ctx)", before_tool)
+        self.after_tool = _hook("after_tool(call, result, ctx)", after_tool)
+        self.context = context
+        self.name = name
+        self._session = session
+        self._probe: Callable[[str, Ask[object]], None] = unprobed
+
+    def _recorder(self, session: Session) -> Recorder:
+        return Recorder(session.store, session.id, self.lease)
+
+    def _work(self, session: Session, recorder: Recorder, signal: Signal | None) -> Work:
+        plan = Plan(
+            session_id=session.id,
+            tools=self.tools,
+            system=self.system,
+            max_steps=self.max_steps,
+            max_concurrency=self.max_concurrency,
+            retries=self.retries,
+            before_tool=self.before_tool,
+            after_tool=self.after_tool,
+            owner=recorder.owner,
+            lease=self.lease,
+        )
+        return Work(self.model, session, plan, recorder, self.context, signal, self.grace, self._probe)
+
+
+def _model(given: Model | str) -> Model:
+    model = open_model(given) if isinstance(given, str) else given
+    if missing := [name for name in ("name", "stream") if not hasattr(model, name)]:
+        raise ConfigurationError(f"{model!r} is no model: it has no {' and no '.join(missing)} (suture.models.base).")
+    return model
+
+
+def _policy(given: bool | RetryPolicy) -> RetryPolicy:
+    match given:
+        case RetryPolicy():
+            return given
+        case True:
+            return RetryPolicy()
+        case False:
+            return ONCE
+        case _:
+            raise ConfigurationError(f"retries is True, False or a suture.RetryPolicy, not {given!r}.")
+
+
+def _hook(what: str, given: H) -> H:
+    if given is not None and (not callable(given) or is_generator_function(given)):
+        raise ConfigurationError(f"{what} is a function that returns its answer, not {given!r}.")
+    return given
+
+
+def _named(tools: Iterable[object]) -> dict[str, Tool]:
+    named: dict[str, Tool] = {}
+    for given in tools:
+        made = given if isinstance(given, Tool) else tool(given)
+        if made.name in named:
+            raise InvalidTool(f"Two tools are called {made.name!r}; a model could not tell them apart. Rename one.")
+        named[made.name] = made
+    return named
+
+
+def user_of(prompt: str, files: Part | Iterable[Part]) -> User:
+    """What a prompt and its files say, as a message.
+
+    Raises:
+        ConfigurationError: the prompt is blank, or a file is none that anybody could look at.
+    """
+    parts = parts_of(prompt)
+    if not prompt.strip():
+        raise ConfigurationError("The prompt is blank. Pass words, or `resume()` to go on without any.")
+    attached = (files,) if isinstance(files, Part) else tuple(files)
+    if trouble := trouble_among(attached):
+        raise ConfigurationError(f"files: {trouble}.")
+    return User((*parts, *attached))
+
+
+def begin(session: Session, recorder: Recorder) -> None:
+    """Claim the session and read what is new in it."""
+    news = recorder.claim(session.state.head)
+    with session.lock:
+        session.state.fold(news)
+    recorder.head = max(recorder.head, session.state.head)

@@ -105,6 +105,7 @@ BEFORE: list[tuple[str, Callable[..., object], str | None]] = [
     ("None", lambda *_: None, None),
     ("None, later", lambda *_: later(None), None),
     ("False", lambda *_: False, "The call was not run: it is not allowed here."),
+    ("a blank text", lambda *_: " ", "The call was not run: it is not allowed here."),
     ("True", lambda *_: True, None),
     ("a dict", lambda *_: {"total": 5}, None),
 ]  # fmt: skip
@@ -466,6 +467,21 @@ def test_a_hook_that_is_no_function_is_refused(kind: Kind) -> None:
         suture.ConfigurationError, match=r"after_tool\(call, result, ctx\) is a function that returns its answer, not 5"
     ):
         kind(ScriptedModel([]), after_tool=5)  # type: ignore[arg-type]
+
+
+def of_one(_call: ToolCall) -> None:
+    """A hook that takes too little."""
+
+
+def of_many(_call: ToolCall, _ctx: ToolContext, _more: str) -> None:
+    """A hook that takes too much."""
+
+
+@pytest.mark.parametrize("hook", [of_one, of_many])
+def test_a_hook_of_other_arguments_is_refused_before_it_blocks_everything(hook: Callable[..., object]) -> None:
+    """Not when the first call comes."""
+    with pytest.raises(suture.ConfigurationError, match=r"before_tool\(call, ctx\) is called like that"):
+        Agent(ScriptedModel([]), before_tool=hook)
 
 
 # Tools that end the turn ----------------------------------------------------------------------

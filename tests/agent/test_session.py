@@ -359,6 +359,12 @@ def test_what_waits_is_listed_across_sessions() -> None:
         ),
         (lambda: suture.Agent(not_one(5)), "5 is no model: it has no name and no stream (suture.models.base)."),
         (lambda: suture.Agent("gpt-5"), "'gpt-5' names no provider that suture knows. Say 'openai:<model>'"),
+        (lambda: suture.Agent(ScriptedModel([]), system=not_one(3)), "system is a text, not 3."),
+        (
+            lambda: suture.Agent(ScriptedModel([]), tools=not_one(len)),
+            "tools is a list of tools, not <built-in function len>",
+        ),
+        (lambda: suture.Agent(ScriptedModel([])).run(not_one(None)), "The prompt is a text, not None."),
         (lambda: suture.Agent("openai:"), "'openai:' names no model. Say 'openai:<model>'."),
         (lambda: suture.Agent("google:gemini"), "google models are not there yet in this version."),
         (
@@ -400,3 +406,13 @@ def test_the_info_of_a_session_that_is_not_there_says_so() -> None:
         session.info()
     assert session.messages == []
     assert session.store.sessions() == []
+
+
+def test_an_error_does_not_show_an_older_answer() -> None:
+    """The words of a result answer what was said last, or there are none."""
+    session = Session(MemoryStore(), "s")
+    suture.Agent(ScriptedModel([{"text": "Answer to A."}]), session=session).run("A")
+    failed = suture.Agent(ScriptedModel([suture.Overloaded("busy")]), session=session, retries=False).run("B")
+    assert (failed.status, failed.text, failed.message) == ("error", "", None)
+    again = suture.Agent(ScriptedModel([{"text": "Answer to B."}]), session=session)
+    assert (again.resume().text, again.resume().text) == ("Answer to B.", "Answer to B.")

@@ -28,6 +28,19 @@ assert (result.status, len(result.pending)) == ("awaiting_approval", 1), result
 assert "refunded 19.9 for order 42" in [message.text for message in session.messages]
 assert session.messages[-1].text == other.text == "It is said."
 """,
+    "come-back-after-a-crash": """
+from suture.testing import ScriptedModel
+
+session = suture.Session(suture.open_store("memory:"), "s")
+session.add(suture.User.of("Send."))
+session.add(suture.Assistant((suture.ToolCall("c1", "send_gift", {"to": "42"}),)))
+agent = suture.Agent(ScriptedModel([{"text": "Done."}]), tools=[send_gift], session=session)
+assert agent.resume().text == "Done."
+assert list(SENT.values()) == ["sent to 42"]
+assert found(session.messages[1].calls[0], type("Ctx", (), {"idempotency_key": next(iter(SENT))})) == "sent to 42"
+settle_all(session)
+assert signal.is_set
+""",
     "check-and-review-calls": """
 assert texts == ["The call was not run: over the limit of this user; ask for less", "paid 90.0 with card ****1111"], texts
 """,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import anthropic
+import openai
 import pytest
 from llmock.scenarios import Reply
 from llmock.testing import LLMockServer
@@ -126,3 +128,19 @@ def test_a_copy_that_gives_no_ids_of_its_own_is_given_some(server: LLMockServer)
     assert len({*ids, "call_0", "call_1"}) == 5
     assert all(ids)
     assert OpenAIChat("m", base_url=server.base_url("openai"), api_key="k").dialect == "compatible"
+
+
+def test_a_client_that_cannot_be_awaited_is_refused() -> None:
+    """The vendors' plain clients look alike, and would fail in the middle of a run."""
+    with pytest.raises(suture.ConfigurationError, match="client is a AsyncOpenAI, not a OpenAI"):
+        OpenAIChat("m", client=openai.OpenAI(api_key="k"))  # type: ignore[arg-type]
+    with pytest.raises(suture.ConfigurationError, match="client is a AsyncAnthropic, not a Anthropic"):
+        Anthropic("m", client=anthropic.Anthropic(api_key="k"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("options", [{"timeout": 0}, {"timeout": None}, {"extra": {"x": object()}}])
+def test_options_that_cannot_work_are_refused_when_the_model_is_made(options: dict[str, Any]) -> None:
+    """By both adapters, by name."""
+    for make in (OpenAIChat, Anthropic):
+        with pytest.raises(suture.ConfigurationError, match=next(iter(options))):
+            make("m", api_key="k", **options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
@@ -17,7 +18,7 @@ from suture.models import Model, open_model
 from suture.session import AsyncSession, Session
 from suture.tools import AfterTool, BeforeTool, Tool, is_generator_function, tool, trouble_among
 
-H = TypeVar("H")
+H = TypeVar("H", bound=Callable[..., object] | None)
 
 
 class Parts:
@@ -46,6 +47,8 @@ class Parts:
             raise ConfigurationError(f"max_steps is at least 1, or None for no limit; not {max_steps}.")
         if max_concurrency < 1 or lease <= 0 or grace < 0:
             raise ConfigurationError("max_concurrency is at least 1, lease more than 0 seconds, grace not below 0.")
+        if system is not None:
+            require_text("system", system)
         self.model = _model(model)
         self.system = system
         self.tools = _named(tools)
@@ -54,8 +57,8 @@ class Parts:
         self.lease = lease
         self.grace = grace
         self.retries = _policy(retries)
-        self.before_tool = _hook("before_tool(call, ctx)", before_tool)
-        self.after_tool = _hook("after_tool(call, result, ctx)", after_tool)
+        self.before_tool = _hook("before_tool(call, ctx)", before_tool, 2)
+        self.after_tool = _hook("after_tool(call, result, ctx)", after_tool, 3)
         self.context = context
         self.name = name
         self._session = session
@@ -99,13 +102,35 @@ def _policy(given: bool | RetryPolicy) -> RetryPolicy:
             raise ConfigurationError(f"retries is True, False or a suture.RetryPolicy, not {given!r}.")
 
 
-def _hook(what: str, given: H) -> H:
-    if given is not None and (not callable(given) or is_generator_function(given)):
+def _hook(what: str, given: H, count: int) -> H:
+    """The hook, which is called with so many arguments."""
+    if given is None:
+        return given
+    if not is_plain_callable(given):
         raise ConfigurationError(f"{what} is a function that returns its answer, not {given!r}.")
+    if not _takes(given, count):
+        raise ConfigurationError(f"{what} is called like that, and {given!r} takes other arguments.")
     return given
 
 
-def _named(tools: Iterable[object]) -> dict[str, Tool]:
+def is_plain_callable(given: object) -> bool:
+    """Whether it can be called, and returns rather than yields."""
+    return callable(given) and not is_generator_function(given)
+
+
+def _takes(function: Callable[..., object], count: int) -> bool:
+    try:
+        inspect.signature(function).bind(*range(count))
+    except TypeError:
+        return False
+    except ValueError:  # a builtin may not say what it takes
+        return True
+    return True
+
+
+def _named(tools: object) -> dict[str, Tool]:
+    if not isinstance(tools, Iterable):
+        raise ConfigurationError(f"tools is a list of tools, not {tools!r}; write tools=[...].")
     named: dict[str, Tool] = {}
     for given in tools:
         made = given if isinstance(given, Tool) else tool(given)
@@ -115,12 +140,19 @@ def _named(tools: Iterable[object]) -> dict[str, Tool]:
     return named
 
 
+def require_text(what: str, given: object) -> None:
+    """Return when it is a text."""
+    if not isinstance(given, str):
+        raise ConfigurationError(f"{what} is a text, not {given!r:.80}.")
+
+
 def user_of(prompt: str, files: Part | Iterable[Part]) -> User:
     """What a prompt and its files say, as a message.
 
     Raises:
         ConfigurationError: the prompt is blank, or a file is none that anybody could look at.
     """
+    require_text("The prompt", prompt)
     parts = parts_of(prompt)
     if not prompt.strip():
         raise ConfigurationError("The prompt is blank. Pass words, or `resume()` to go on without any.")

@@ -15,10 +15,10 @@ class Result:
     """How a run ended.
 
     `status` is completed, awaiting_approval, unknown_outcome, interrupted, max_steps, handed_off (a tool ended the turn)
-    or error. `message` is the last answer of the conversation. `pending` is every call that waits for somebody: its
-    `key`, `call`, and `why` ("approval" or "unknown_outcome"). `usage` and `steps` count this run alone. `error` is set
-    when the model gave no answer. `changes` is what had to be left out of the conversation for the provider that was
-    asked, each once; the log keeps it.
+    or error. `message` is the model's last answer to what was said last; None when it gave none. `pending` is every call
+    that waits for somebody: its `key`, `call`, and `why` ("approval" or "unknown_outcome"). `usage` and `steps` count
+    this run alone. `error` is set when the model gave no answer. `changes` is what had to be left out of the conversation
+    for the provider that was asked, each once; the log keeps it.
     """
 
     status: Status
@@ -31,7 +31,7 @@ class Result:
 
     @property
     def text(self) -> str:
-        """The words of the last answer, "" when there is none."""
+        """The words of that answer, "" when there is none."""
         return self.message.text if self.message is not None else ""
 
 

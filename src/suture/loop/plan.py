@@ -49,7 +49,7 @@ class Pending(NamedTuple):
 
 @dataclass(frozen=True)
 class Ended:
-    """How a run ended. `message` is the last answer; `steps` and `usage` are of this run alone."""
+    """How a run ended. `message` answers what was said last, if anything does; `steps` and `usage` are this run's."""
 
     status: Status
     message: Assistant | None

@@ -44,7 +44,7 @@ def run(state: State, plan: Plan, prompt: User | None = None) -> Flow[Ended]:
     if prompt is not None:
         _refuse_while_waiting(state)
     elif _nothing_to_do(state, plan):
-        return Ended(_resting_status(state), state.last_assistant, pending_of(state))
+        return Ended(_resting_status(state), state.reply, pending_of(state))
     return (yield from _Run(state, plan, prompt).go())
 
 
@@ -115,7 +115,7 @@ class _Run:
             _refuse_while_waiting(self.state)
         return Ended(
             status=status,
-            message=self.state.last_assistant,
+            message=self.state.reply,
             pending=pending_of(self.state),
             usage=self.usage,
             steps=self.steps,

@@ -14,8 +14,15 @@ from suture.messages import Assistant, Origin
 from suture.models.anthropic_assembly import Assembly
 from suture.models.base import Piece, Request, RequestMended
 from suture.models.clients import Clients, Given
-from suture.models.failures import as_model_errors, reading
-from suture.models.options import refuse_fields, require_address, require_plain, require_tokens
+from suture.models.failures import as_model_errors, reading, require_events
+from suture.models.options import (
+    refuse_fields,
+    require_address,
+    require_async,
+    require_plain,
+    require_seconds,
+    require_tokens,
+)
 from suture.tools import as_logged
 
 if TYPE_CHECKING:
@@ -66,10 +73,13 @@ class Anthropic:
         client: AsyncAnthropic | None = None,
     ) -> None:
         sdk = _sdk()
+        require_seconds(timeout)
         require_tokens("max_tokens", max_tokens, 1, None)
         if thinking is not None:
             require_tokens("thinking", thinking, 1024, max_tokens)
         self.name = f"anthropic:{model}"
+        url = str(client.base_url) if client is not None else base_url or os.environ.get("ANTHROPIC_BASE_URL") or ""
+        self._whom = f"{self.name} at {url}" if url else self.name
         self.model = model
         self.origin = Origin("anthropic", API, model)
         self._cache = cache
@@ -80,6 +90,7 @@ class Anthropic:
         refuse_fields(extra or {}, ("model", "messages", "stream", "max_tokens", "thinking"))
         self._key: str | None = None
         if client is not None:
+            require_async(client, sdk.AsyncAnthropic)
             self._key = client.api_key
             self._clients: Clients[Any] | Given[Any] = Given(client.with_options(max_retries=0))
             return
@@ -88,7 +99,7 @@ class Anthropic:
             made: AsyncAnthropic = sdk.AsyncAnthropic(api_key=api_key, base_url=base_url, timeout=timeout, max_retries=0)
             return made
 
-        require_address(base_url or os.environ.get("ANTHROPIC_BASE_URL") or "", self.name)
+        require_address(url, self.name)
         for key in (api_key, *map(os.environ.get, _KEYS)):
             require_plain(key, self.name)
         self._key = api_key or next(filter(None, map(os.environ.get, _KEYS)), None)
@@ -106,16 +117,17 @@ class Anthropic:
         changes = [*sent.changes, *([_THOUGHTLESS] if self._must_not_think(sent) else [])]
         if changes:
             yield RequestMended(tuple(changes))
-        answer = Assembly(self.name, self.origin)
-        with as_model_errors(self.name, self._key):
+        answer = Assembly(self._whom, self.origin)
+        with as_model_errors(self._whom, self._key):
             client: Any = await self._clients.here()
             async with await client.messages.create(**self._body(sent)) as events:
+                require_events(events.response, self._whom)
                 async for event in events:
-                    with reading(self.name):
+                    with reading(self._whom):
                         deltas = answer.add(event.model_dump(exclude_unset=True, warnings=False))
                     for delta in deltas:
                         yield delta
-        with reading(self.name):
+        with reading(self._whom):
             whole = as_logged(Assistant, answer.answer())
         yield whole
 

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from json import JSONDecodeError
 from math import isfinite
+from typing import Protocol
 
 from suture.canonical import scrub
 from suture.errors import (
@@ -77,6 +78,17 @@ _BROKEN = (OSError, EOFError, RecursionError, JSONDecodeError, UnicodeDecodeErro
 _MAX_TEXT = 2000
 _SHORTEST_SECRET = 8
 
+# Whatever else is there is asked for by others.
+_NOT_FOUND = " Check the model's name, and base_url: OpenAI's addresses mostly end in /v1, Anthropic's do not."
+
+
+class Response(Protocol):
+    """What an SDK shows of a response."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Its headers."""
+
 
 @contextmanager
 def as_model_errors(name: str, secret: str | None = None) -> Iterator[None]:
@@ -117,6 +129,17 @@ def reading(name: str) -> Iterator[None]:
         raise TransportError(f"{name} sent what is no answer ({what}), so nothing of it was kept. Ask again.") from error
 
 
+def require_events(response: Response, name: str) -> None:
+    """Return when the answer may be a stream of events.
+
+    Raises:
+        InvalidRequest: it is a page, as of a proxy or of a wrong address.
+    """
+    kind = response.headers.get("content-type", "")
+    if kind.startswith("text/html"):
+        raise InvalidRequest(f"{name} answered with a page ({kind}) and no stream of events. Check base_url.")
+
+
 def failure_of(error: Exception, name: str) -> ModelError | None:
     """The error that suture knows it by; None when it comes neither from a provider nor from the transport."""
     status = getattr(error, "status_code", None)
@@ -139,7 +162,8 @@ def _refusal(error: Exception, status: int | None, name: str) -> ModelError:
     kind = _kind_of(error, status, said.lower())
     lead = f"{name} answered {status}" if status not in (None, 200) else f"{name} broke its answer off"
     # Only the first lines: some providers answer with the request.
-    return kind(f"{lead}: {said}", retry_after=retry_after(_headers(error)))
+    hint = _NOT_FOUND if status == 404 else ""
+    return kind(f"{lead}: {said}{hint}", retry_after=retry_after(_headers(error)))
 
 
 def _kind_of(error: Exception, status: int | None, said: str) -> type[ModelError]:

@@ -14,9 +14,9 @@ from suture.messages import Assistant, Origin
 from suture.models.base import Piece, Request, RequestMended
 from suture.models.bounds import text_of
 from suture.models.clients import Clients, Given
-from suture.models.failures import as_model_errors, reading
+from suture.models.failures import as_model_errors, reading, require_events
 from suture.models.openai_assembly import Assembly
-from suture.models.options import refuse_fields, require_address, require_plain
+from suture.models.options import refuse_fields, require_address, require_async, require_plain, require_seconds
 from suture.repair import IdBook, with_call_ids
 from suture.tools import as_logged
 
@@ -73,9 +73,11 @@ class OpenAIChat:
         client: AsyncOpenAI | None = None,
     ) -> None:
         sdk = _sdk()
+        require_seconds(timeout)
         url = str(client.base_url) if client is not None else base_url or os.environ.get("OPENAI_BASE_URL") or ""
         host = urlsplit(url).hostname or "api.openai.com"
         self.name = f"openai:{model}"
+        self._whom = f"{self.name} at {url}" if url else self.name
         self.model = model
         self.dialect = _known(dialect) if dialect is not None else _dialect_of(host)
         self.origin = Origin("openai" if not self.dialect else host, API, model)
@@ -83,6 +85,7 @@ class OpenAIChat:
         refuse_fields(self._extra, ("model", "messages", "stream"))
         self._key: str | None = None
         if client is not None:
+            require_async(client, sdk.AsyncOpenAI)
             self._key = text_of(client.api_key)
             self._clients: Clients[Any] | Given[Any] = Given(client.with_options(max_retries=0))
             return
@@ -107,16 +110,17 @@ class OpenAIChat:
         sent = request.fitted(API, self.dialect or self.model, self.origin)
         if sent.changes:
             yield RequestMended(tuple(sent.changes))
-        answer = Assembly(self.name, self.origin)
-        with as_model_errors(self.name, self._key):
+        answer = Assembly(self._whom, self.origin)
+        with as_model_errors(self._whom, self._key):
             client: Any = await self._clients.here()
             async with await client.chat.completions.create(**self._body(sent.history)) as chunks:
+                require_events(chunks.response, self._whom)
                 async for chunk in chunks:
-                    with reading(self.name):
+                    with reading(self._whom):
                         deltas = answer.add(chunk.model_dump(exclude_unset=True, warnings=False))
                     for delta in deltas:
                         yield delta
-        with reading(self.name):
+        with reading(self._whom):
             whole = as_logged(Assistant, answer.answer())
         yield _with_own_ids(whole, request) if self.dialect else whole
 

@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from urllib.parse import urlsplit
 
-from suture.errors import ConfigurationError
+from suture.canonical import require_json
+from suture.errors import ConfigurationError, NotJson
 
 
 def refuse_fields(extra: Mapping[str, object], own: Sequence[str]) -> None:
-    """Return when none of the further fields of a request is one that the adapter sets itself."""
+    """Return when the further fields of a request are JSON, and none is one that the adapter sets itself."""
     for name in own:
         if name in extra:
             raise ConfigurationError(f"extra holds {name!r}, which the adapter sets itself; leave it out of `extra`.")
+    try:
+        require_json(dict(extra))
+    except NotJson as error:
+        raise ConfigurationError(f"extra cannot be sent: {error}") from error
+
+
+def require_async(client: object, kind: type) -> None:
+    """Return when the client is one that can be awaited."""
+    if not isinstance(client, kind):
+        raise ConfigurationError(f"client is a {kind.__name__}, not a {type(client).__name__}; runs await their models.")
+
+
+def require_seconds(value: object) -> None:
+    """Return when the timeout is a time."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < inf:
+        raise ConfigurationError(f"timeout={value!r} is no number of seconds above 0.")
 
 
 def require_address(url: str, name: str) -> None:

@@ -418,6 +418,16 @@ class State:
         return block.message if block is not None and isinstance(block.message, Assistant) else None
 
     @property
+    def reply(self) -> Assistant | None:
+        """The last assistant message, when no user message follows it: what the model has said to what was said last."""
+        for block in reversed(self.blocks):
+            if isinstance(block.message, User):
+                return None
+            if isinstance(block.message, Assistant):
+                return block.message
+        return None
+
+    @property
     def answered(self) -> bool:
         """Whether nothing waits for the model: the conversation is empty or ends in an answer without calls.
 

@@ -11,7 +11,13 @@ from suture.errors import ModelError, Overloaded
 from suture.messages import Assistant, Reasoning, Text, ToolCall, Usage
 
 Hazard: TypeAlias = Literal[
-    "reasoning", "usage", "refusal", "call_without_arguments", "broken_arguments", "interleaved_calls", "error_event"
+    "reasoning",
+    "usage",
+    "refusal",
+    "call_without_arguments",
+    "broken_arguments",
+    "interleaved_calls",
+    "error_event",
 ]
 
 _Json: TypeAlias = Mapping[str, object]

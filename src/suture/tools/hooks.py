@@ -24,7 +24,7 @@ AfterTool: TypeAlias = Callable[[ToolCall, ToolResult, ToolContext], object]
 
 def blocked_because(value: object) -> str | None:
     """Why `before_tool` blocks a call, for the model; None when it does not."""
-    if value is False:
+    if value is False or (isinstance(value, str) and not value.strip()):
         return "The call was not run: it is not allowed here."
     if not isinstance(value, str):
         return None

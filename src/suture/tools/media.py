@@ -19,7 +19,8 @@ def trouble_with(part: object) -> str | None:
         given = " and ".join(sources) or "nothing"
         return f"{kind}({given}): give it one of data (base64), url and file_id"
     if not isinstance(getattr(part, sources[0]), str):
-        return f"{kind}: its {sources[0]} is no text"
+        how = "; base64.b64encode(...).decode() makes it one" if sources[0] == "data" else ""
+        return f"{kind}: its {sources[0]} is no text{how}"
     return None
 
 

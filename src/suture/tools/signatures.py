@@ -145,6 +145,10 @@ def offered(function: Callable[..., object], name: str) -> Iterator[tuple[inspec
     """
     hints = hints_of(function, name)
     for one in parameters_of(function, name):
+        if one.name == "self" and one.name not in hints:
+            raise InvalidTool(
+                f"tool {name!r} is a method without its object; pass the bound method, or an object that has a `call`."
+            )
         if one.name not in hints or not _has_name(one):
             raise InvalidTool(
                 f"tool {name!r}: parameter {one.name!r} cannot be offered to a model; name it and give it a type."

@@ -71,8 +71,9 @@ def unknown_key(path: Sequence[int | str], known: Sequence[str], before: int = 0
 
 
 def _unknown(what: str, place: str, name: str, known: Sequence[str]) -> str:
-    near = get_close_matches(name[:_LONGEST_NAME], known, n=1)
-    hint = f" (did you mean {near[0]!r}?)" if near else ""
+    by_small = {one.casefold(): one for one in known}
+    near = get_close_matches(name[:_LONGEST_NAME].casefold(), by_small, n=1)
+    hint = f" (did you mean {by_small[near[0]]!r}?)" if near else ""
     listed = ", ".join(known[:_MOST_NAMES]) + (", ..." if len(known) > _MOST_NAMES else "")
     return f"unknown {what} {place!r}{hint}; expected {listed or f'no {what} at all'}"
 

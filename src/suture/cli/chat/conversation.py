@@ -32,7 +32,7 @@ from suture.cli.chat.telling import Teller
 from suture.cli.chat.waiting import tell_approval, tell_decision, tell_inbox, tell_parked, tell_recap, tell_unknown
 from suture.cli.chat.words import DONE
 from suture.cli.console import FINE, message_of
-from suture.errors import AwaitingApproval, SessionError, SessionNotFound
+from suture.errors import AwaitingApproval, SessionBusy, SessionError, SessionNotFound
 
 if TYPE_CHECKING:
     from suture import Approval, AsyncAgent, AsyncSession, Result, Signal
@@ -192,6 +192,9 @@ class Conversation:
             return
         try:
             await self._run(text)
+        except SessionBusy:  # the run of another process takes it up, as it would a line of its own terminal
+            await self._steer(text)
+            return
         except AwaitingApproval:
             self._screen.line(("Not sent: a new message must wait until these calls are decided.", "yellow"))
             for one in await self._session.open_approvals():

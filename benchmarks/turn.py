@@ -19,7 +19,8 @@ from typing import Literal, NamedTuple, TypeAlias
 from suture.agent import Agent
 from suture.entries import Draft, MessageBody, call_key, draft
 from suture.messages import Assistant, Text, ToolCall, ToolResult, User
-from suture.models.scripted import ScriptedModel, Step
+from suture.models import Request
+from suture.models.scripted import ScriptedModel, Step, Turn
 from suture.session import Session
 from suture.stores.base import Store
 from suture.stores.memory import MemoryStore
@@ -33,9 +34,14 @@ ROUNDS = 60
 COLD_ROUNDS = 5
 AT = "2026-01-01T00:00:00.000Z"
 
-CALL: Step = {"calls": [{"id": "c", "name": "look", "arguments": {"at": "the weather"}}]}
+
+def _call(request: Request) -> Turn:
+    """A call under an id of its own: one that was given before would be asked for again."""
+    return {"calls": [{"id": f"mine_{len(request.messages)}", "name": "look", "arguments": {"at": "the weather"}}]}
+
+
 ANSWER: Step = {"text": "It will rain in the afternoon; take a coat, and leave before three."}
-SCRIPTS: dict[Kind, list[Step]] = {"text": [ANSWER], "call": [CALL, ANSWER]}
+SCRIPTS: dict[Kind, list[Step]] = {"text": [ANSWER], "call": [_call, ANSWER]}
 
 
 class Row(NamedTuple):

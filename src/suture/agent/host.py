@@ -14,6 +14,7 @@ from copy import deepcopy
 from typing import TypeAlias, assert_never
 
 from suture.agent.work import Broken, Context, HostJob, Item, Reviewing, end_of, is_stopped
+from suture.errors import NotJson
 from suture.loop import Plan
 from suture.loop.calls import result_of_job
 from suture.loop.jobs import Done, PermitJob, Raised, ReconcileJob, Returned, ToolJob
@@ -47,7 +48,11 @@ def _call(job: HostJob, ctx: Context, plan: Plan) -> object:
     """Call it; a coroutine when it is async. Nothing that it is given can change what is recorded."""
     match job:
         case ToolJob():
-            return job.tool.handler(**job.tool.bind(job.call.arguments or {}, ctx))
+            try:
+                given = job.tool.bind(job.call.arguments or {}, ctx)
+            except Unbound as error:
+                raise _NotCalled(error) from error
+            return job.tool.handler(**given)
         case ReconcileJob():
             assert job.tool.reconcile is not None
             return job.tool.reconcile(own(job.call), ctx)
@@ -56,6 +61,14 @@ def _call(job: HostJob, ctx: Context, plan: Plan) -> object:
             return plan.before_tool(own(job.attempt.call), ctx)
         case _:
             assert_never(job)
+
+
+class _NotCalled(Exception):
+    """The arguments did not fit when the handler was to run."""
+
+    def __init__(self, why: Unbound) -> None:
+        super().__init__(str(why))
+        self.why = why
 
 
 # Plain ----------------------------------------------------------------------------------------
@@ -131,6 +144,10 @@ def _end_by(job: HostJob, error: BaseException) -> Item:
     """A failure of the host's code concerns its call alone; whatever else it raises ends the run."""
     if isinstance(error, asyncio.CancelledError):
         return Done(job, Raised(RuntimeError("what it waited for was cancelled")))
+    if isinstance(error, _NotCalled):
+        return Done(job, Raised(error.why))
+    if isinstance(error, Unbound | NotJson):  # of the handler's own making: this handler did run
+        return Done(job, Raised(RuntimeError(str(error))))
     return Done(job, Raised(error)) if isinstance(error, Exception) else Broken(job, error)
 
 

@@ -156,6 +156,8 @@ def _wrong_option(tool: Tool) -> str | None:
         return f"parameters is a JSON schema as a dict, not {tool.parameters!r}."
     if tool.effect not in effects:
         return f"effect {tool.effect!r} is none of {', '.join(effects)}."
+    if is_coroutine_function(tool.needs_approval):
+        return "needs_approval is a plain function; one that must be awaited belongs into the agent's before_tool."
     if not _is_bool_or_function(tool.needs_approval):
         return f"needs_approval is True, False or a predicate over the arguments, not {tool.needs_approval!r}."
     if tool.timeout is not None and not _is_positive(tool.timeout):

@@ -159,15 +159,21 @@ def _from_function(function: Handler, name: str | None) -> _Made:
     columns: dict[str, tuple[object, object]] = {}
     texts = dict(doc.parameters)
     from pydantic import ConfigDict, Field, TypeAdapter, create_model
+    from pydantic.fields import FieldInfo
 
     for parameter, annotation, said in offered(function, name):
         default = ... if parameter.default is parameter.empty else parameter.default
+        if isinstance(default, FieldInfo):
+            raise InvalidTool(
+                f"tool {name!r}: parameter {parameter.name!r} has a Field for a default; write "
+                f"{parameter.name}: Annotated[..., Field(...)] and give it a default of its own."
+            )
         # A pydantic field may not have every name that a parameter may have, so it stands behind an alias.
         columns[f"p{len(columns)}"] = (annotation, Field(default, alias=parameter.name))
         texts |= {parameter.name: said} if said else {}
     names = {str(cast("Any", column[1]).alias): key for key, column in columns.items()}
     with _PydanticErrors(name):
-        model = create_model(name, __config__=ConfigDict(extra="forbid"), **columns)  # type: ignore[call-overload]
+        model = create_model(name, __config__=ConfigDict(extra="forbid", allow_inf_nan=False), **columns)  # type: ignore[call-overload]
         adapter = TypeAdapter[object](model)
         schema = shown_schema(adapter.json_schema(), texts)
     return _Made(
@@ -255,7 +261,10 @@ class _PydanticErrors:
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         from pydantic.errors import PydanticUserError
+        from pydantic_core import SchemaError
 
+        if isinstance(error, SchemaError):
+            raise InvalidTool(f"tool {self._name!r}: a parameter has a type that cannot be checked: {error}") from error
         if isinstance(error, PydanticUserError):
             raise InvalidTool(
                 f"tool {self._name!r}: a parameter has a type that no JSON value can have: {error.message}"

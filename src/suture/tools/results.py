@@ -25,7 +25,7 @@ from suture.messages import (
 from suture.tools.definition import Unbound
 from suture.tools.jsonable import json_of
 from suture.tools.media import trouble_among
-from suture.tools.words import MAX_REASON_BYTES, said
+from suture.tools.words import MAX_REASON_BYTES, clipped, said
 
 M = TypeVar("M", Assistant, ToolResult)
 
@@ -59,7 +59,8 @@ def result_of(call: ToolCall, value: object) -> ToolResult:
 def _answer(call: ToolCall, value: object) -> ToolResult:
     if isinstance(value, ToolResult):
         changed = {"parts": _content_of(value), "call_id": call.id, "name": call.name, "error": bool(value.error)}
-        changed["synthetic"] = None  # a handler that returns has run, whatever it says
+        # A handler that returns has run, whatever it says; the log names its messages.
+        changed |= {"synthetic": None, "id": None}
         return msgspec.structs.replace(value, ui=json_of(value.ui), **changed)
     return ToolResult(parts=_parts(value), call_id=call.id, name=call.name, error=False)
 
@@ -94,10 +95,11 @@ def raised(call: ToolCall, error: Exception) -> ToolResult:
     if isinstance(error, Unbound):
         return failure_of(call, "validation_error", str(error))
     if isinstance(error, NotJson):
-        text = f"The tool {call.name!r} ran, but its result cannot be written down: {said(error)}"
-        return failure_of(call, "result_error", text[:MAX_REASON_BYTES])
-    text = f"The tool {call.name!r} failed: {said(error)}. Check what it did before calling it again."
-    return failure_of(call, "execution_error", text[:MAX_REASON_BYTES])
+        lead = f"The tool {call.name!r} ran, but its result cannot be written down: "
+        return failure_of(call, "result_error", lead + clipped(said(error), MAX_REASON_BYTES))
+    what = clipped(said(error), MAX_REASON_BYTES - 200)
+    text = f"The tool {call.name!r} failed: {what}. Check what it did before calling it again."
+    return failure_of(call, "execution_error", text)
 
 
 def _parts(value: object) -> tuple[Part, ...]:

@@ -6,11 +6,15 @@ References to files and to the network are refused. No word of a refusal comes f
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from suture.canonical import canonical
 from suture.errors import InvalidSchema, NotJson
 from suture.tools.words import about, json_type, one_of, place_of, shown, unknown_key
+
+# So many errors are put into words; a few are told.
+_MOST_ERRORS = 64
 
 # One error of jsonschema-rs, whose kinds have attributes of their own.
 _Error = Any
@@ -32,7 +36,7 @@ class Schema:
 
     def violations(self, arguments: Mapping[str, object]) -> list[str]:
         """What is wrong with arguments, one sentence each; none when they fit."""
-        errors = sorted(self._validator.iter_errors(dict(arguments)), key=_is_no_gap)
+        errors = sorted(islice(self._validator.iter_errors(dict(arguments)), _MOST_ERRORS), key=_is_no_gap)
         return list(dict.fromkeys(sentence for error in errors for sentence in _sentences(error, self.source)))
 
 
@@ -208,7 +212,8 @@ def _expected(kind: _Error) -> str:
         case "maxLength":
             return f"expected a string of at most {kind.limit} characters"
         case "pattern":
-            return f"expected a string that matches {shown(kind.pattern)}"
+            # A pattern that takes too long to try says nothing of itself.
+            return f"expected a string that matches {shown(getattr(kind, 'pattern', 'the pattern'))}"
         case "format":
             return f"expected a string of the format {shown(kind.format)}"
         case "minItems":

@@ -79,6 +79,8 @@ def hints_of(thing: object, name: str) -> dict[str, object]:
         return get_type_hints(_defined(thing), include_extras=True)
     except NameError as error:
         raise InvalidTool(f"tool {name!r}: {error}; import the name where the function is defined.") from error
+    except (SyntaxError, AttributeError) as error:
+        raise InvalidTool(f"tool {name!r}: an annotation is no type: {error}.") from error
     except TypeError:
         return {}  # a built-in says nothing of types
 
@@ -100,7 +102,17 @@ def parameters_of(function: Callable[..., object], name: str) -> list[inspect.Pa
         InvalidTool: nothing is known of them.
     """
     hints = hints_of(function, name)
-    return [one for one in _signature(function, name) if not _is_context(hints.get(one.name))]
+    bound = _bound_by_name(function)
+    return [one for one in _signature(function, name) if not _is_context(hints.get(one.name)) and one.name not in bound]
+
+
+def _bound_by_name(function: object) -> set[str]:
+    """What a partial has given by name, which is the host's and not the model's."""
+    bound: set[str] = set()
+    while isinstance(function, functools.partial):
+        bound |= function.keywords.keys()
+        function = function.func
+    return bound
 
 
 def context_of(function: Callable[..., object], name: str) -> str | None:

@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
 
+# A quote of what came is at least so long, and begins among so many of its characters.
+_ECHO = 6
+_LOOKED_AT = 500
+
+
 def violations_of(
     error: ValidationError, schema: Mapping[str, object], arguments: Mapping[str, object], unknown: Mapping[Path, str]
 ) -> list[str]:
@@ -27,12 +32,13 @@ def violations_of(
                 found.append((path, unknown_key(path, known_keys(schema, path[:-1]))))
             case "missing" | "missing_argument" | "missing_keyword_only_argument":
                 found.append((path, f"{place_of(path)!r} is missing"))
-            case "value_error" | "assertion_error":
+            case "value_error" | "assertion_error" if not _echoes(item["msg"], item["input"]):
                 found.append((path, about(place_of(path), _lower(item["msg"]))))
             case _:
-                said, _ = refused.setdefault(path, ([], json_type(item["input"])))
-                said.append(_lower(_message(item)))
-                found.append((path, ""))
+                if path not in refused:
+                    refused[path] = ([], json_type(item["input"]))
+                    found.append((path, ""))
+                refused[path][0].append(_lower(_message(item)))
     # An alternative that was looked into says more than those whose type does not fit.
     looked_into = {path[:steps] for path in (*(path for path, _ in found), *unknown) for steps in range(len(path))}
     told = [said or _sentence(path, *refused[path]) for path, said in found if said or path not in looked_into]
@@ -71,8 +77,17 @@ def _message(item: Mapping[str, Any]) -> str:
             return "input should be a valid UUID"
         case "url_parsing" | "url_syntax_violation":
             return "input should be a valid URL"
+        case _ if _echoes(str(item["msg"]), item["input"]):
+            return "input should be valid"
         case _:
             return str(item["msg"])
+
+
+def _echoes(message: str, value: object) -> bool:
+    """Whether words of pydantic quote what came."""
+    if not isinstance(value, str) or len(value) < _ECHO:
+        return False
+    return any(value[at : at + _ECHO] in message for at in range(min(len(value) - _ECHO, _LOOKED_AT) + 1))
 
 
 def _lower(text: str) -> str:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
+from suture.canonical import scrub
 from suture.errors import NotJson
 
 MAX_VIOLATIONS = 8
@@ -82,10 +83,13 @@ def bounded(name: str, violations: Sequence[str]) -> str:
     """All that is wrong in one text of bounded length."""
     shown = [" ".join(violation.split()) for violation in violations[:MAX_VIOLATIONS]]
     more = f"; and {len(violations) - MAX_VIOLATIONS} more" if len(violations) > MAX_VIOLATIONS else ""
-    text = (
-        f"The arguments of {name!r} do not fit: {'; '.join(shown)}{more}. The call was not run; correct it and call again."
-    )
-    return text.encode()[:MAX_REASON_BYTES].decode(errors="ignore")
+    lead, end = f"The arguments of {name!r} do not fit: ", f"{more}. The call was not run; correct it and call again."
+    return lead + clipped("; ".join(shown), MAX_REASON_BYTES - len((lead + end).encode())) + end
+
+
+def clipped(text: str, size: int) -> str:
+    """The text in at most so many bytes of UTF-8, which it can be written in."""
+    return scrub(text).encode()[: max(size, 0)].decode(errors="ignore")
 
 
 def said(error: Exception) -> str:

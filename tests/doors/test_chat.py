@@ -483,6 +483,24 @@ def test_what_was_typed_before_a_question_is_no_answer_to_it(room: Path, start: 
     again.expect("[l]ater? ")
 
 
+@pytest.mark.parametrize(
+    "typed", ["yes please use the blue one", "y\n" * 200, "y\x04"], ids=["half a line", "many lines", "Ctrl-D"]
+)
+def test_nothing_that_was_typed_ahead_approves_a_call(typed: str, room: Path, start: Start) -> None:
+    """Neither a line that was begun, nor any number of whole ones: only what is typed behind the question answers it."""
+    chat = start(turn("Both.", call("wait", file="go"), call("send", "c2", to="ann", total=900)), turn("Done."))
+    chat.expect("> ")
+    chat.type("Do both.")
+    chat.expect('send(to="ann", total=900)  ->  waits for a person\n')
+    chat.press(typed)
+    (room / "go").touch()
+    chat.expect("[l]ater? ")
+    chat.press("\n")
+    chat.expect("[l]ater? ")
+    approvals = suture("approvals", "talk", "--store", URL, "--json", cwd=room).json["approvals"]
+    assert [one["decision"] for one in approvals] == [None]
+
+
 def test_a_second_chat_decides_for_the_run_of_the_first(room: Path, start: Start) -> None:
     """A run that is on elsewhere takes up what is decided here; this chat stays and leaves it alone."""
     first = start(turn("Both.", call("wait", file="go"), call("send", "c2", to="ann", total=900)), turn("Done."))
@@ -569,6 +587,26 @@ def test_json_is_one_document(room: Path) -> None:
     assert [line["text"] for line in document["messages"]] == ["Hi.", "Hello."]
     kept = {name: document[name] for name in ("session", "status", "text", "pending", "error")}
     assert kept == {"session": "talk", "status": "completed", "text": "Hello.", "pending": [], "error": None}
+
+
+def test_json_keeps_what_was_done_before_it_failed(room: Path) -> None:
+    """A line that cannot be run ends with 2, and the document still holds the session and the runs before."""
+    done = piped(room, "One.\nTwo.\n", turn("First."), more=("--json",))
+    document = done.json
+    assert (done.status, document["session"], document["error"]["type"]) == (2, "talk", "ConfigurationError")
+    assert [line["text"] for line in document["messages"]] == ["One.", "First.", "Two."]
+    told = piped(room, "Three.\nFour.\n", turn("Third."))
+    assert told.status == 2
+    assert "Third." in told.out
+    assert "To come back: suture chat" in told.out
+    assert "Add a step." in told.err
+
+
+def test_json_says_what_waits_though_nothing_is_run(room: Path) -> None:
+    """A look at a session with an open call shows the call."""
+    piped(room, "Send it.\n", SEND)
+    document = piped(room, "", more=("--json",)).json
+    assert (document["status"], [one["why"] for one in document["pending"]]) == (None, ["approval"])
 
 
 def test_json_says_what_waits(room: Path) -> None:

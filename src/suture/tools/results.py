@@ -49,6 +49,8 @@ def result_of(call: ToolCall, value: object) -> ToolResult:
     try:
         answer = as_logged(ToolResult, _answer(call, value))
         _require_bounds(answer)
+        if len(encode(answer)) > MAX_ALL + MAX_WORDS:
+            raise NotJson("what it carries beside its content is too large. Leave it out.")
         return answer
     except NotJson:
         raise

@@ -41,6 +41,8 @@ def chat(
     """
     from suture.cli.chat.setup import Setup
 
+    if sys.stdin is None:
+        raise click.UsageError("There is no input. Give it a terminal, or lines in a pipe.")
     setup = Setup(model, url, id, tools, system, base_url)
     if as_json or not sys.stdin.isatty():
         from suture.cli.chat.piped import answer_lines

@@ -7,6 +7,7 @@ is asked again when the conversation is picked up.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from typing import TYPE_CHECKING, assert_never
 
 from suture.cli.chat.answers import (
@@ -79,12 +80,19 @@ class Conversation:
         """Talk until the person leaves; the exit status."""
         with self._keyboard.listening():
             try:
-                await self._open()
+                await self._unless_busy(self._open())
                 while True:
-                    await self._turn(await self._typed("> "))
+                    await self._unless_busy(self._turn(await self._typed("> ")))
             except Leaving as leaving:
                 await self._say_goodbye()
                 return leaving.status
+
+    async def _unless_busy(self, step: Coroutine[object, object, None]) -> None:
+        """Take the step; when another process has the run by then, say so and keep the prompt."""
+        try:
+            await step
+        except SessionBusy:
+            self._screen.line(("Another process runs this session now; it takes up what is decided.", "yellow"))
 
     # Coming and going -------------------------------------------------------------------------
 
@@ -186,7 +194,12 @@ class Conversation:
 
     async def _prompt(self, text: str) -> None:
         """Take up what happened elsewhere, then hand the model the words, if there are any."""
-        await self._go_on()
+        try:
+            await self._go_on()
+        except Leaving:
+            if text:
+                self._screen.line(("Not sent: ", "yellow"), text)
+            raise
         if not text:
             await self._tell_stopped()
             return
@@ -299,8 +312,10 @@ class Conversation:
 
     async def _steer(self, line: str) -> None:
         match said(line):
-            case Prompt("") | NoCommand():
+            case Prompt(""):
                 pass
+            case NoCommand(text):
+                self._screen.line((f"{text} is no command, and was not left for the model.", "dim"))
             case Prompt(text):
                 await self._session.steer(text)
                 self._screen.line(("Left for the model; it reads that with its next request.", "dim"))

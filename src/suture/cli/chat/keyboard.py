@@ -7,8 +7,9 @@ import codecs
 import os
 import select
 import signal
+import termios
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import Enum, auto
 from typing import TypeAlias
 
@@ -30,6 +31,7 @@ class Keyboard:
         self._terminal = terminal
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._begun = ""
+        self._is_over = False
         self._typed: asyncio.Queue[Typed] = asyncio.Queue()
 
     @contextmanager
@@ -49,9 +51,16 @@ class Keyboard:
         return await self._typed.get()
 
     def ahead(self) -> list[Typed]:
-        """What was typed before now and not yet asked for."""
-        if select.select([self._terminal], [], [], 0)[0]:
+        """What was typed before now and not yet asked for. A line that was begun is over: the terminal forgets it, so that
+        what is typed next is not glued to it.
+        """
+        while not self._is_over and select.select([self._terminal], [], [], 0)[0]:
             self._read()
+        with suppress(termios.error, OSError):
+            termios.tcflush(self._terminal, termios.TCIFLUSH)
+        if self._begun:
+            self._typed.put_nowait(self._begun)
+            self._begun = ""
         return [self._typed.get_nowait() for _ in range(self._typed.qsize())]
 
     def _read(self) -> None:
@@ -61,6 +70,7 @@ class Keyboard:
             read = b""
         if not read:
             asyncio.get_running_loop().remove_reader(self._terminal)
+            self._is_over = True
             self._typed.put_nowait(Key.END)
             return
         *lines, self._begun = (self._begun + self._decoder.decode(read)).split("\n")

@@ -11,9 +11,9 @@ from suture.cli.chat.setup import Setup
 from suture.cli.chat.telling import Teller
 from suture.cli.chat.waiting import tell_parked, tell_unknown
 from suture.cli.chat.words import DONE
-from suture.cli.console import FINE, FOUND, failure, message_of, print_json
+from suture.cli.console import FAILED, FINE, FOUND, failure, message_of, print_json
 from suture.cli.render import transcript
-from suture.errors import AwaitingApproval, SessionNotFound
+from suture.errors import AwaitingApproval, SessionNotFound, SutureError
 
 if TYPE_CHECKING:
     from suture import Agent, Result, Session, ToolCall
@@ -32,6 +32,10 @@ def answer_lines(setup: Setup, *, as_json: bool) -> int:
             print_json(lines.document())
         else:
             lines.tell_end(setup, Screen())
+        if lines.broken is not None and not as_json:
+            raise lines.broken
+        if lines.broken is not None:
+            return FAILED
         return FINE if lines.is_fine else FOUND
 
 
@@ -51,6 +55,7 @@ class _Lines:
         self._before = session.refresh().head
         self._results: list[Result] = []
         self._refused: AwaitingApproval | None = None
+        self.broken: SutureError | None = None
         if teller is not None:
             teller.know(session.replay())
 
@@ -60,7 +65,15 @@ class _Lines:
         return self._refused is None and all(result.status in DONE for result in self._results[-1:])
 
     def run(self) -> None:
-        """Go on with what was cut off, then run the lines, until one has to wait for a person."""
+        """Go on with what was cut off, then run the lines, until one has to wait for a person, or cannot be run: `broken`
+        is why.
+        """
+        try:
+            self._run()
+        except SutureError as error:
+            self.broken = error
+
+    def _run(self) -> None:
         if self._needs_runner():
             self._one(None)
         for prompt in _prompts():
@@ -104,7 +117,7 @@ class _Lines:
         import suture
 
         last = self._results[-1] if self._results else None
-        error = self._refused or (None if last is None else last.error)
+        error = self.broken or self._refused or (None if last is None else last.error)
         usage = sum((result.usage for result in self._results), suture.Usage())
         news = [(message, seq) for message, seq in self._session.replay() if seq is not None and seq > self._before]
         return {
@@ -112,10 +125,15 @@ class _Lines:
             "status": None if last is None else last.status,
             "text": "" if last is None else last.text,
             "usage": {name: getattr(usage, name) for name in usage.__struct_fields__},
-            "pending": [] if last is None else [_pending(*one) for one in last.pending],
+            "pending": self._pending() if last is None else [_pending(*one) for one in last.pending],
             "error": None if error is None else failure(error)["error"],
             "messages": transcript(news).document(),
         }
+
+    def _pending(self) -> list[dict[str, object]]:
+        """What waits for a person, though nothing was run."""
+        parked = [_pending(one.key, one.call, "approval") for one in self._session.open_approvals() if one.decision is None]
+        return [*parked, *(_pending(one.key, one.call, "unknown_outcome") for one in self._session.unknown_outcomes())]
 
 
 def _pending(key: str, call: ToolCall, why: str) -> dict[str, object]:

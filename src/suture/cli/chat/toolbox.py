@@ -48,7 +48,7 @@ def _module(name: str, module: str) -> object:
                 f"{name!r}: there is no module {error.name!r}. It is looked for in this directory, then where Python looks."
             )
         _refuse(f"{name!r}: the module needs another that is not there: {error}.")
-    except Exception as error:  # noqa: BLE001  a module is the user's code and may raise anything
+    except (Exception, SystemExit) as error:  # noqa: BLE001  a module is the user's code and may raise anything
         _refuse(f"{name!r}: the module cannot be imported: {type(error).__name__}: {error}")
 
 

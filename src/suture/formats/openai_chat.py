@@ -276,6 +276,8 @@ def _assistant(raw: Json, index: int, read: _Reader) -> Assistant:
 
 def _thought(raw: Json) -> Json | None:
     """The fields of a message that hold a model's thinking; None when it has none."""
+    if THOUGHTS[0] not in raw and THOUGHTS[1] not in raw and DETAILS not in raw:
+        return None
     field = next((name for name in THOUGHTS if isinstance(raw.get(name), str)), None)
     thought = {name: raw[name] for name in (field, DETAILS) if name is not None and raw.get(name)}
     return thought or ({field: raw[field]} if field is not None else None)
@@ -312,13 +314,13 @@ def _call(raw: object, index: int, at: int, read: _Reader) -> ToolCall:
 def _result(raw: Json, index: int, content: object) -> ToolResult:
     id, name = raw.get("tool_call_id"), raw.get("name")
     if len(raw) == 3 and isinstance(content, str) and content and isinstance(id, str):
-        return ToolResult((Text(content),), call_id=id)
+        return ToolResult(parts=(Text(content),), call_id=id)
     parts, _, ext = _content(raw, index, _RESULT)
     if own(ext, NAME).get("content") == "empty":
         ext = _ext(raw, _RESULT, {})
     if "name" in raw:
         ext = {NAME: {**own(ext, NAME), "name": name}}
-    return ToolResult(parts, ext=ext, call_id=text_id(id), name=name if isinstance(name, str) and name else None)
+    return ToolResult(parts=parts, ext=ext, call_id=text_id(id), name=name if isinstance(name, str) and name else None)
 
 
 def _ext(raw: Json, known: frozenset[str], shape: Json) -> Ext | None:

@@ -38,6 +38,7 @@ MAX_DIGITS = 4_300
 # A text that is not closed runs to the end, so that the scan never looks at a character twice.
 _TOKENS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{]|[\]}]|,|-?\d[\d.eE+-]*+', re.DOTALL)
 _EXCERPT = 40
+_SHOWN = 2 * _EXCERPT
 
 _Holder: TypeAlias = Mapping[object, object] | list[object] | tuple[object, ...]
 _Copy: TypeAlias = dict[str, object] | list[object]
@@ -244,4 +245,5 @@ def _a(value: object) -> str:
 
 
 def _clip(text: str) -> str:
-    return repr(text if len(text) <= _EXCERPT else text[:_EXCERPT] + "…")
+    shown = repr(text if len(text) <= _EXCERPT else text[:_EXCERPT] + "…")
+    return shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "…"  # escapes take up to ten times the room

@@ -7,7 +7,7 @@ import time
 from types import MappingProxyType
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from suture.arguments import MAX_DEPTH, MAX_DIGITS, MAX_LENGTH, MAX_NODES, MAX_NUMBER, Parsed, parse
@@ -145,6 +145,7 @@ def test_reading_is_linear(text: str) -> None:
     assert time.perf_counter() - start < 2
 
 
+@example("\x1f\x1f\x08000000000000000\x1f\x1f" + "\U0002ebe1" * 40)
 @given(st.text(max_size=200) | st.text(alphabet='{}[]",:0123456789eE.-\\ut ', max_size=60))
 def test_any_text_is_read_or_refused(text: str) -> None:
     """No text raises; what is read is what JSON says; the reason never echoes more than a piece of the text."""

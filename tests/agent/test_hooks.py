@@ -428,12 +428,13 @@ def test_a_hook_cannot_change_what_runs_or_what_is_recorded(kind: Kind) -> None:
     """It is given copies."""
     session = new()
 
-    def meddle(call: ToolCall, *_: object) -> None:
-        assert call.arguments is not None
-        call.arguments["total"] = 1_000_000
+    def meddle(call: ToolCall, ctx: ToolContext) -> None:
+        for given in (call, ctx.call):
+            assert given.arguments is not None
+            given.arguments["total"] = 1_000_000
 
-    def spoil(call: ToolCall, result: ToolResult, _ctx: ToolContext) -> None:
-        meddle(call)
+    def spoil(call: ToolCall, result: ToolResult, ctx: ToolContext) -> None:
+        meddle(call, ctx)
         assert isinstance(result.ui, dict)
         result.ui["n"] = "spoilt"
 

@@ -21,6 +21,7 @@ from suture.loop.events import Event, RequestMended, ToolProgress
 from suture.loop.jobs import Done, Failed, Job, ModelJob, PermitJob, ReconcileJob, Replied, Stopped, ToolJob
 from suture.messages import Assistant, ToolCall
 from suture.models.base import Delta, Model, Piece, ReasoningDelta, TextDelta, ToolCallDelta
+from suture.replay import own
 from suture.session import Session, new_id, now
 from suture.tools import as_logged, gate, prepare, recheck
 
@@ -95,7 +96,7 @@ class Work:
         bounded = made.tool.timeout is not None and not isinstance(job, PermitJob)
         deadline = time.monotonic() + made.tool.timeout if bounded and made.tool.timeout is not None else None
         return Context(
-            self.session, made.key, made.call, made.idempotency_key, made.attempt, deadline, self.context, report
+            self.session, made.key, own(made.call), made.idempotency_key, made.attempt, deadline, self.context, report
         )
 
     @contextmanager

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from suture.formats.anthropic_blocks import marks
-from suture.formats.anthropic_cache import with_cache_marks
+from suture.formats.anthropic.blocks import marks
+from suture.formats.anthropic.cache import with_cache_marks
 
 TOOL = {"name": "t", "description": "", "input_schema": {}}
 

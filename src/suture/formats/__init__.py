@@ -12,8 +12,8 @@ from suture.errors import AmbiguousFormat, UnknownFormat
 from suture.formats.base import Format, Target, messages_of
 
 FORMATS = {
-    "openai-chat": "suture.formats.openai_chat:OpenAIChat",
-    "anthropic": "suture.formats.anthropic:Anthropic",
+    "openai-chat": "suture.formats.openai_chat.format:OpenAIChat",
+    "anthropic": "suture.formats.anthropic.format:Anthropic",
 }
 _LATER = ("openai-responses", "gemini", "bedrock", "mistral")
 _COMES = "which comes in a later version of suture"

@@ -11,7 +11,7 @@ import msgspec
 from suture.arguments import parse
 from suture.canonical import digest, scrub
 from suture.formats.base import Limits, object_text, own
-from suture.formats.openai_check import is_object_text
+from suture.formats.openai_chat.check import is_object_text
 from suture.healing.turns import Slot, join_turns, origins_of, slots_of, split_turns
 from suture.healing.work import Work
 from suture.messages import Assistant, Part, ToolCall, ToolResult

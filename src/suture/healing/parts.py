@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from suture.formats.anthropic_blocks import lonely
+from suture.formats.anthropic.blocks import lonely
 from suture.formats.base import own, without_key
 from suture.healing.work import Lost, Work, as_text
 from suture.messages import Assistant, Ext, Image, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult, User

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from suture.errors import ConfigurationError, MissingExtra
-from suture.formats.anthropic_cache import with_cache_marks
+from suture.formats.anthropic.cache import with_cache_marks
 from suture.formats.base import Json
 from suture.healing import THINKING_OFF, Change, Healed
 from suture.messages import Assistant, Origin

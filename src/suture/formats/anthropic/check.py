@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from suture.formats.anthropic_blocks import continues, is_a, lonely
-from suture.formats.anthropic_rules import RULES
+from suture.formats.anthropic.blocks import continues, is_a, lonely
+from suture.formats.anthropic.rules import RULES
 from suture.formats.base import (
     Finding,
     Json,

@@ -24,7 +24,7 @@ from suture.formats.base import (
     not_content,
     text_id,
 )
-from suture.formats.openai_rules import RULE_OF, RULES
+from suture.formats.openai_chat.rules import RULE_OF, RULES
 from suture.formats.pairs import Pairs, Stray
 
 _PARTS = frozenset(("text", "image_url", "input_audio", "file", "refusal"))

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from suture.formats.anthropic_blocks import results_behind
+from suture.formats.anthropic.blocks import results_behind
 from suture.formats.base import Decoded, Json, Rewritten, Written, own, rest
 from suture.messages import (
     Assistant,

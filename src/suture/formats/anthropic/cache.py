@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from suture.formats.anthropic_blocks import marks
+from suture.formats.anthropic.blocks import marks
 from suture.formats.base import Json
 
 _MARK: Json = {"type": "ephemeral"}

@@ -12,11 +12,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from suture.formats import anthropic_check
-from suture.formats import anthropic_write as write
-from suture.formats.anthropic_blocks import marks
-from suture.formats.anthropic_rules import RULE_OF, RULES
-from suture.formats.anthropic_write import NAME
+from suture.formats.anthropic import check as anthropic_check
+from suture.formats.anthropic import write
+from suture.formats.anthropic.blocks import marks
+from suture.formats.anthropic.rules import RULE_OF, RULES
+from suture.formats.anthropic.write import NAME
 from suture.formats.base import (
     Decoded,
     Finding,

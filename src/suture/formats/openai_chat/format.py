@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 from suture.arguments import Parsed, parse
-from suture.formats import openai_check
-from suture.formats import openai_write as write
 from suture.formats.base import (
     Decoded,
     Finding,
@@ -28,8 +26,10 @@ from suture.formats.base import (
     rest,
     text_id,
 )
-from suture.formats.openai_rules import RULE_OF, RULES
-from suture.formats.openai_write import NAME
+from suture.formats.openai_chat import check as openai_check
+from suture.formats.openai_chat import write
+from suture.formats.openai_chat.rules import RULE_OF, RULES
+from suture.formats.openai_chat.write import NAME
 from suture.messages import (
     Assistant,
     Audio,

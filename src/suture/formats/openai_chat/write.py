@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from suture.arguments import parse
 from suture.formats.base import Json, object_text, own, rest
-from suture.formats.openai_check import is_object_text
+from suture.formats.openai_chat.check import is_object_text
 from suture.messages import (
     Assistant,
     Audio,

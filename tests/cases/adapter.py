@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from suture.formats import format_of
-from suture.formats.base import Limits
+from suture.formats.limits import Limits
 from suture.healing import fit, load_messages
 from suture.healing.healing import healed
 from suture.healing.work import Options
@@ -110,7 +110,7 @@ def _for_another_model(messages: list[Case], name: str, given: Case) -> list[Cas
     """The messages for a model that did not make them all."""
     decoded = format_of(name).decode(messages)
     loaded: list[Message] = []
-    for message, home in zip(*decoded, strict=True):
+    for message, home in zip(decoded.messages, decoded.homes, strict=True):
         made_by = given["minted_by"].get(str(home))
         known = isinstance(message, Assistant) and made_by
         loaded.append(msgspec.structs.replace(message, origin=Origin(name, model=made_by)) if known else message)

@@ -5,30 +5,33 @@ A name may carry who will read it: `openai-chat:deepseek`, `anthropic:claude-opu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 
-from suture.errors import AmbiguousFormat, UnknownFormat
-from suture.formats.base import Format, Target, messages_of
+from suture.errors import AmbiguousFormat, HistoryError, UnknownFormat
+from suture.formats.base import Format, Json, Target
+from suture.formats.wire import messages_of
 
 FORMATS = {
     "openai-chat": "suture.formats.openai_chat.format:OpenAIChat",
     "anthropic": "suture.formats.anthropic.format:Anthropic",
 }
-_LATER = ("openai-responses", "gemini", "bedrock", "mistral")
-_COMES = "which comes in a later version of suture"
-_HERE = " and ".join(repr(name) for name in FORMATS)
+
+
+def names_of_formats() -> str:
+    """The names of all formats, in words."""
+    *names, last = map(repr, FORMATS)
+    return f"{', '.join(names)} and {last}"
 
 
 def target_of(name: str) -> Target:
     """A format's name, with the dialect or model that it carries."""
     if not isinstance(name, str):
-        raise UnknownFormat(f"A format is named by a text, not {type(name).__name__}; there are {_HERE}.")
+        raise UnknownFormat(f"A format is named by a text, not {type(name).__name__}; there are {names_of_formats()}.")
     format, _, variant = name.partition(":")
-    if format in _LATER:
-        raise UnknownFormat(f"The format {format!r} comes in a later version of suture; there are {_HERE}.")
     if format not in FORMATS:
-        raise UnknownFormat(f"There is no format {format!r}; there are {_HERE}.")
+        raise UnknownFormat(f"There is no format {format!r}; there are {names_of_formats()}.")
     return Target(format, variant)
 
 
@@ -40,54 +43,74 @@ def format_of(name: str) -> Format:
     return found
 
 
-_ROLES = frozenset(("system", "developer", "user", "assistant", "tool", "function"))
+_ROLES = frozenset(("system", "developer", "user", "assistant", "model", "tool", "function"))
+
+# Which one it is ------------------------------------------------------------------------------
 
 
 def detect(history: object) -> str:
     """The name of the only format that the history can be in.
 
-    Plain words of user and assistant fit every format alike, so they are for the caller to name.
+    Plain words of user and assistant fit most formats alike, so they are for the caller to name. Mistral speaks Chat
+    Completions; what has nothing of its own in it counts as `openai-chat`.
 
     Raises:
         AmbiguousFormat: it fits more than one.
         UnknownFormat: it fits none, or mixes two.
+        HistoryError: it is no history.
     """
-    _refuse_later(history)
-    messages = messages_of(history)
-    signs: dict[str, str] = {}
-    for index, message in enumerate(messages):
-        for name in FORMATS:
-            if name not in signs and (sign := format_of(name).sign(message)):
-                signs[name] = f"messages[{index}] has {sign}"
-    if not signs and isinstance(history, dict) and "system" in history:
-        return "anthropic"
-    if not signs and messages and messages[0]["role"] == "system":
-        return "openai-chat"
+    names = [name for name in FORMATS if not isinstance(history, dict) or format_of(name).key in history]
+    if not names:
+        names = ["openai-chat"]  # whose error says what is missing
+    key = format_of(names[0]).key
+    messages = messages_of(history, key)
+    signs = _signs(messages, names, key)
     if len(signs) == 1:
         return next(iter(signs))
     if signs:
         found = ", ".join(f"{name}: {sign}" for name, sign in signs.items())
         raise UnknownFormat(
-            f"The history mixes formats ({found}). Bring it into one, or name the right one with format=...."
+            f"The history mixes formats ({found}). Name the one that it is to be healed for with format=...."
         )
+    fitting = _fitting(messages, names, key)
+    if len(fitting) > 1 and (beside := _by_what_stands_beside(history, messages, fitting)):
+        return beside
+    if len(fitting) == 1:
+        return fitting[0]
+    *others, last = map(repr, fitting)
+    raise AmbiguousFormat(f"The history fits {', '.join(others)} and {last} alike; name the right one with format=....")
+
+
+def _signs(messages: Sequence[Json], names: Sequence[str], key: str) -> dict[str, str]:
+    """What each format alone has, at the first place that has it."""
+    signs: dict[str, str] = {}
     for index, message in enumerate(messages):
-        if message["role"] not in _ROLES:
-            raise UnknownFormat(f"messages[{index}] has the role {message['role']!r}, which no format has. Correct it.")
-    raise AmbiguousFormat(f"The history fits {_HERE} alike; name the right one with format=....")
+        for name in names:
+            if name not in signs and (sign := format_of(name).sign(message)):
+                signs[name] = f"{key}[{index}] has {sign}"
+    if "mistral" in signs:
+        signs.pop("openai-chat", None)
+    return signs
 
 
-def _refuse_later(history: object) -> None:
-    """Say so when the history is in a format that is known and not there yet."""
-    if isinstance(history, dict) and "messages" not in history:
-        for key, name in (("input", "openai-responses"), ("contents", "gemini")):
-            if key in history:
-                raise UnknownFormat(f"A history with {key!r} is in the format {name!r}, {_COMES}; there are {_HERE}.")
-    items = history.get("messages") if isinstance(history, dict) else history
-    for index, item in enumerate(items if isinstance(items, list) else ()):
-        if not isinstance(item, dict):
-            return
-        later = "gemini" if "parts" in item and "content" not in item else None
-        if "role" not in item and str(item.get("type")).endswith(("_call", "_call_output", "reasoning", "item_reference")):
-            later = "openai-responses"
-        if later is not None:
-            raise UnknownFormat(f"messages[{index}] is of the format {later!r}, {_COMES}; there are {_HERE}.")
+def _fitting(messages: Sequence[Json], names: Sequence[str], key: str) -> list[str]:
+    """The formats of which each message can be one; at least one format is left."""
+    fitting = list(names)
+    for index, message in enumerate(messages):
+        left = [name for name in fitting if format_of(name).misfit(message) is None]
+        if not left:
+            raise HistoryError(f"{key}[{index}] {format_of(fitting[0]).misfit(message)}")
+        if message.get("role", "user") not in _ROLES:
+            raise UnknownFormat(f"{key}[{index}] has the role {message['role']!r}, which no format has. Correct it.")
+        fitting = left
+    return fitting
+
+
+def _by_what_stands_beside(history: object, messages: Sequence[Json], fitting: Sequence[str]) -> str | None:
+    """The format that the rest of the request, or where system text stands, speaks for."""
+    if isinstance(history, dict):
+        beside = [name for name in fitting if any(key in history for key in format_of(name).head_keys)]
+        if beside:
+            return "anthropic" if "anthropic" in beside else beside[0] if len(beside) == 1 else None
+    starts = messages and messages[0].get("role") in ("system", "developer")
+    return "openai-chat" if starts and "openai-chat" in fitting else None

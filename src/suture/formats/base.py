@@ -1,85 +1,20 @@
-"""The words of a wire format: its rules, what breaks them, its limits, and how it is read and written.
+"""What a wire format is: how it is told from others, checked, read and written.
 
-A rule is data: what must hold, what the provider says when it does not, and how sure we are. A finding is
-a rule broken at a place. Formats are pure both ways and do no mending; `heal` does, by their limits.
+Formats are pure both ways and do no mending; `heal` does, by their limits. A wire message is an element of the list
+that holds the history: a message, a content, or an input item.
 """
 
 from __future__ import annotations
 
-import json
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
-import msgspec
+from suture.formats.limits import Limits
+from suture.formats.rule import Finding, Rule
+from suture.messages import Message, Part, System, ToolResult
 
-from suture.errors import HistoryError
-from suture.messages import Ext, Message, Part, System, ToolResult
-
-Severity: TypeAlias = Literal["REJ", "DEG", "IGN"]
-Certainty: TypeAlias = Literal["S", "R", "D", "C", "I", "M"]
 Json: TypeAlias = dict[str, Any]
-
-
-class Rule(msgspec.Struct, frozen=True, kw_only=True):
-    """What a provider demands.
-
-    `error` is what it answers, with `{ids}`, `{i}` and the like where the facts of a finding go.
-    `severity`: REJ refused, DEG accepted with a worse answer, IGN ignored. `certainty`: S three or more
-    independent reports, R one or two, D official documentation, C read in a respected project's source,
-    I inferred, M from memory, so never a reason to fail.
-    """
-
-    id: str
-    statement: str
-    error: str = ""
-    severity: Severity = "REJ"
-    certainty: Certainty = "S"
-    evidence: str = ""
-
-
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """A rule broken at a place. `facts` fill the provider's text; `hint` is what only the caller can change."""
-
-    code: str
-    rules: tuple[str, ...]
-    path: str
-    severity: Severity
-    certainty: Certainty
-    sentence: str
-    call_id: str | None = None
-    hint: str | None = None
-    facts: dict[str, str | int] = {}
-
-    @property
-    def refused(self) -> bool:
-        """Whether the provider is known to refuse the history for it."""
-        return self.severity == "REJ" and self.certainty != "M"
-
-    def __str__(self) -> str:
-        return f"{self.path}: {self.code} [{', '.join(self.rules)}]: {self.sentence}"
-
-
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """What a target takes, as far as healing depends on it."""
-
-    id_pattern: str = ".+"
-    id_length: int | None = None
-    ids_unique_in: Literal["turn", "history"] = "turn"
-    name_pattern: str = "^[a-zA-Z0-9_-]{1,64}$"
-    arguments: Literal["text", "object"] = "text"
-    blank_text: bool = True
-    images_in_results: bool = True
-    first_user: bool = False
-    calls_last: bool = False
-    prefill: bool = True
-    trailing_space: bool = True
-    reasoning: Literal["none", "signed", "text"] = "none"
-    developer: bool = True
-    joins_turns: bool = False
-    system: Literal["among", "apart"] = "among"
-    model: str | None = None
 
 
 class Target(NamedTuple):
@@ -93,10 +28,15 @@ class Target(NamedTuple):
 
 
 class Decoded(NamedTuple):
-    """A history as neutral messages, each with the index of the wire message that it came from."""
+    """A history as neutral messages, each with the index of the wire message that it came from.
+
+    Where one neutral message comes from several wire messages, its home is the first of them, and `items` holds the index
+    of each by the identity of the part that it became.
+    """
 
     messages: list[Message]
     homes: list[int]
+    items: Mapping[int, int] = {}
 
     def range_of(self, home: int) -> tuple[int, int]:
         """The first index of what came from that wire message, and the one behind the last."""
@@ -121,16 +61,39 @@ class Rewritten(NamedTuple):
     homes: list[int | None]
 
 
+class Offer(NamedTuple):
+    """A tool as a request offers it to the model."""
+
+    name: str
+    description: str = ""
+    parameters: Json | None = None  # its JSON schema
+
+
+class Settled(NamedTuple):
+    """One thing that was done to a request beside its history; `lost` is the text that is gone."""
+
+    code: str
+    path: str
+    action: str
+    detail: str = ""
+    lost: Literal["none", "text", "call", "image"] = "none"
+
+
 class Format(Protocol):
     """One wire format."""
 
     name: ClassVar[str]
+    key: ClassVar[str]  # what of a request holds the history
+    head_keys: ClassVar[tuple[str, ...]]  # what of a request may hold system text beside it, the usual one first
     rules: ClassVar[Mapping[str, Rule]]
     rule_of: ClassVar[Mapping[str, str]]  # code of a finding -> id of the rule behind it
     fields: ClassVar[frozenset[str]]  # what a message may carry beside what the neutral words name
 
     def limits(self, variant: str) -> Limits:
         """What that dialect or model takes."""
+
+    def misfit(self, message: Json) -> str | None:
+        """Why it can be no message of this format, in words, such as `has no role`; None when it can."""
 
     def sign(self, message: Json) -> str | None:
         """What in a message only this format has, in words."""
@@ -156,6 +119,11 @@ class Format(Protocol):
     def rewrite(self, raw: Sequence[Json], decoded: Decoded, written: Written) -> Rewritten:
         """The wire messages of a healed history; what did not change stays the very object that it was."""
 
+    def places(self, raw: Sequence[Json], decoded: Decoded, home: int) -> dict[int, list[str]]:
+        """For each decoded message that came from that wire message: its path, then those of its parts."""
+
+    # The request around the history
+
     def lift(self, request: Json, /) -> list[System]:
         """The system text that stands beside the messages."""
 
@@ -163,141 +131,21 @@ class Format(Protocol):
         """What of a request holds system text that stands beside the messages."""
 
     def offer(self, name: str, description: str, parameters: Json) -> Json:
-        """A tool as a request's `tools` lists it; `parameters` is its JSON schema."""
+        """A tool as a request lists it; `parameters` is its JSON schema."""
 
-    def trim(self, request: Json) -> tuple[Json, list[str]]:
-        """The request within limits that count over all of it, and the paths of what was taken away."""
+    def offers(self, request: Json, /) -> list[Offer]:
+        """The tools of the request that have a name and a schema; what the provider runs itself is none of them."""
 
-    def places(self, raw: Sequence[Json], decoded: Decoded, home: int) -> dict[int, list[str]]:
-        """For each decoded message that came from that wire message: its path, then those of its parts."""
+    def with_offers(self, request: Json, offers: Sequence[Offer], /) -> Json:
+        """The request with these tools behind its own."""
 
+    def renamed(self, request: Json, names: Mapping[str, str], /) -> Json:
+        """The request with its tools, and the choice among them, under other names."""
 
-# Reading --------------------------------------------------------------------------------------
-
-
-def messages_of(history: object) -> list[Json]:
-    """The list of wire messages in a history: a list, or a dict that holds it under `messages`.
-
-    Raises:
-        HistoryError: it is neither, or one of the messages is no object.
-    """
-    messages = history.get("messages") if isinstance(history, dict) else history
-    if isinstance(history, dict) and "messages" not in history:
-        raise HistoryError(f"The history has no 'messages'; it has {_keys(history)}. Pass the request, or just its list.")
-    if not isinstance(messages, list):
-        what = "'messages'" if isinstance(history, dict) else "The history"
-        raise HistoryError(f"{what} is {kind_of(messages)}, not a list of messages.")
-    for index, message in enumerate(messages):
-        if type(message) is not dict and not isinstance(message, dict):
-            raise HistoryError(f"messages[{index}] is {kind_of(message)}, not an object. {_as_plain(message)}")
-        if not isinstance(role := message.get("role"), str):
-            problem = "has no role" if role is None else f"has the role {role!r}"
-            raise HistoryError(f"messages[{index}] {problem}; every message needs one, such as 'user'.")
-    return messages
+    def settle(self, request: Json, limits: Limits, /) -> tuple[Json, list[Settled]]:
+        """The request within the rules that are not about its history alone, and what was done for that."""
 
 
-def not_an_object(value: object, path: str) -> HistoryError:
-    """The error for a block, part or call that is no object."""
-    return HistoryError(f"{path} is {kind_of(value)}, not an object. {_as_plain(value)}")
-
-
-def kind_of(value: object) -> str:
-    """What a value is, in words."""
-    names = {dict: "an object", list: "a list", str: "a text", bool: "a boolean", int: "a number", float: "a number"}
-    return "null" if value is None else names.get(type(value), f"a {type(value).__name__}")
-
-
-def _as_plain(value: object) -> str:
-    if callable(getattr(value, "model_dump", None)):
-        return "Pass plain JSON values: value.model_dump(exclude_none=True)."
-    return "Pass plain JSON values."
-
-
-def _keys(history: Json) -> str:
-    return ", ".join(repr(key) for key in list(history)[:5]) or "nothing"
-
-
-# Writing --------------------------------------------------------------------------------------
-
-
-def text_id(value: object) -> str:
-    """A wire id; blank when there is none, or none that is a text."""
-    return value if isinstance(value, str) else ""
-
-
-def rest(raw: Json, known: frozenset[str]) -> Json:
-    """What a wire object holds beside the known keys."""
-    return {key: value for key, value in raw.items() if key not in known}
-
-
-def fill(template: str, facts: Mapping[str, str | int]) -> str:
-    """The provider's text with the facts in it; what is not known stays as a variable."""
-    return re.sub(r"\{(\w+)\}", lambda match: str(facts.get(match[1], f"<{match[1]}>")), template)
-
-
-def not_content(value: object, path: str) -> HistoryError:
-    """The error for content that is neither text nor list."""
-    return HistoryError(f"{path} is {kind_of(value)}; content is a text or a list of parts.")
-
-
-def not_a_list(value: object, path: str) -> HistoryError:
-    """The error for what has to be a list."""
-    return HistoryError(f"{path} is {kind_of(value)}, not a list.")
-
-
-def own(ext: Ext | None, name: str) -> Json:
-    """What a message or part keeps for that format."""
-    if ext is None:
-        return {}
-    kept = ext.get(name)
-    return kept if isinstance(kept, dict) else {}
-
-
-def without_key(ext: Ext | None, format: str, key: str) -> Ext | None:
-    """What is kept for a format, without one key."""
-    kept = {name: value for name, value in own(ext, format).items() if name != key}
-    others = {name: value for name, value in (ext or {}).items() if name != format}
-    return ({**others, format: kept} if kept else others) or None
-
-
-def object_text(arguments: Mapping[str, object]) -> str:
-    """Arguments as JSON text."""
-    return json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
-
-
-def by_id(*rules: Rule) -> dict[str, Rule]:
-    """The rules, by id."""
-    return {rule.id: rule for rule in rules}
-
-
-# Checking -------------------------------------------------------------------------------------
-
-
-def finding(
-    rule: Rule,
-    code: str,
-    path: str,
-    sentence: str,
-    call: str | None = None,
-    facts: Mapping[str, str | int] | None = None,
-    *,
-    severity: Severity | None = None,
-    hint: str | None = None,
-) -> Finding:
-    """A finding with the rule's severity and certainty."""
-    return Finding(
-        code=code,
-        rules=(rule.id,),
-        path=path,
-        severity=severity or rule.severity,
-        certainty=rule.certainty,
-        sentence=sentence,
-        call_id=call,
-        hint=hint,
-        facts=dict(facts or {}),
-    )
-
-
-def by_place(found: Finding) -> list[int]:
-    """Orders findings as the history does."""
-    return [int(number) for number in re.findall(r"\d+", found.path)]
+def is_whole(request: Json, form: Format) -> bool:
+    """Whether it is a request, rather than a history alone: it holds more than messages and system text."""
+    return not request.keys() <= {form.key, *form.head_keys}

@@ -12,11 +12,16 @@ from typing import Literal, TypeAlias
 
 from suture.errors import ConfigurationError
 from suture.formats import FORMATS, detect, format_of, target_of
-from suture.formats.base import Finding, Format, Json, Limits, Target, fill
-from suture.healing.healing import healed, request_of, require_format, trimmed, unhealable
+from suture.formats.base import Format, Json, Target
+from suture.formats.handoff import HANDOFF
+from suture.formats.limits import Limits
+from suture.formats.rule import Finding, Rule, fill
+from suture.healing.converting import converted
+from suture.healing.given import checked
+from suture.healing.healing import fitted, healed, unhealable
 from suture.healing.parts import THINKING_OFF
 from suture.healing.passes import run
-from suture.healing.surrogates import is_sendable, surrogate_findings, without_surrogates
+from suture.healing.surrogates import SURROGATE, is_sendable, surrogate_finding, without_surrogates
 from suture.healing.work import Change, Healed, Options, Work
 from suture.messages import Message, Origin, System
 
@@ -25,12 +30,15 @@ __all__ = [
     "Change",
     "Finding",
     "Healed",
+    "Rule",
+    "convert",
     "diagnose",
     "dump_messages",
     "fit",
     "heal",
     "load_messages",
     "refusal",
+    "rules",
 ]
 
 Pending: TypeAlias = Literal["answer", "keep", "drop"]
@@ -66,31 +74,46 @@ def heal(
 def diagnose(history: object, format: str | None = None, target: str | None = None) -> list[Finding]:
     """What the provider would refuse or take badly, by place; changes nothing. An empty history is one finding."""
     form, limits = _target(history, format, target)
-    request = request_of(history)
-    surrogates = [] if is_sendable(request) else surrogate_findings(request, form)
-    found = form.check(request, limits, open_tail=False)
-    require_format(request["messages"], form, found)
-    return [*surrogates, *found]
+    given, found = checked(history, form, limits)
+    surrogates = [surrogate_finding(change.path, form) for change in given.changes if change.code == SURROGATE]
+    return [*surrogates, *given.mixed, *[given.at_home(each, form) for each in found]]
+
+
+def convert(history: object, source: str | None = None, target: str | None = None) -> Healed:
+    """The history as a request to another provider, valid there; what it cannot take is in the report.
+
+    `source` is the history's format, guessed when left out; `target` is another, with the dialect or model that will read
+    it where that matters. What comes back is a dict in the target's shape: the history, system text and tools. Reasoning
+    that only its maker can check is left out; of the request's other keys a hint says that they are not carried over.
+
+    Raises:
+        UnknownFormat, AmbiguousFormat, HistoryError, UnhealableHistory: as `heal`.
+    """
+    if target is None:
+        raise ConfigurationError("convert needs a target: the format that the history is to be in, such as 'anthropic'.")
+    goal = target_of(target)
+    form = format_of(goal.format)
+    return converted(history, format_of(target_of(source or detect(history)).format), form, form.limits(goal.variant))
+
+
+def rules(format: str | None = None) -> list[Rule]:
+    """The rules of a format, or of all: what each demands, how sure that is, and what healing does about it."""
+    names = [target_of(format).format] if format is not None else list(FORMATS)
+    found = {id: rule for name in names for id, rule in format_of(name).rules.items()}
+    return [*found.values(), *(HANDOFF.values() if format is None else ())]
 
 
 def refusal(found: Finding) -> str:
     """What the provider answers to a finding, in its own words; blank where they are not known."""
-    for name in FORMATS:
-        rules = format_of(name).rules
-        for id in found.rules:
-            if id in rules:
-                return fill(rules[id].error, found.facts)
-    return ""
+    known = {rule.id: rule for rule in rules()}
+    return next((fill(known[id].error, found.facts) for id in found.rules if id in known), "")
 
 
 def load_messages(history: object, format: str | None = None) -> list[Message]:
     """The history as neutral messages; `dump_messages` writes them back as they were."""
     form, _ = _target(history, format, None)
-    request = request_of(history)
-    if not is_sendable(request):
-        request, _ = without_surrogates(request, form)
-    require_format(request["messages"], form)
-    return [*form.lift(request), *form.decode(request["messages"]).messages]
+    request = checked(history, form, form.limits(""), open_tail=True)[0].request
+    return [*form.lift(request), *form.decode(request[form.key]).messages]
 
 
 def dump_messages(messages: Sequence[Message], format: str, model: str | None = None) -> Json:
@@ -101,7 +124,7 @@ def dump_messages(messages: Sequence[Message], format: str, model: str | None = 
     if form.limits(goal.variant).system == "apart":
         leading = next((at for at, message in enumerate(messages) if type(message) is not System), len(messages))
     system = [message for message in messages[:leading] if type(message) is System]
-    return {**form.head(system), "messages": form.encode(messages[leading:])}
+    return {**form.head(system), form.key: form.encode(messages[leading:])}
 
 
 def fit(messages: Sequence[Message], format: str, model: str | None = None, reader: Origin | None = None) -> Healed:
@@ -113,13 +136,12 @@ def fit(messages: Sequence[Message], format: str, model: str | None = None, read
     goal = _named(format, model)
     form = format_of(goal.format)
     limits = form.limits(goal.variant)
-    work = Work(
-        messages, form, limits, Options(strict=True, system_apart=True, reader=reader), lambda at: [f"messages[{at}]"]
-    )
+    options = Options(strict=True, system_apart=True, reader=reader)
+    work = Work(messages, form, limits, options, lambda at: [f"messages[{at}]"])
     run(work)
-    request, more = trimmed({**form.head(work.system), "messages": form.encode(work.messages)}, form)
+    request, more = fitted(work, {})
     changes = [*work.changes, *more]
-    if not is_sendable(request):
+    if not is_sendable(request, form):
         request, more = without_surrogates(request, form)
         changes += more
     if left := [each for each in form.check(request, limits, open_tail=False) if each.refused and not each.hint]:
@@ -141,7 +163,7 @@ def _target(history: object, format: str | None, target: str | None) -> tuple[Fo
     if goal.format != source.format:
         raise ConfigurationError(
             f"The history is in the format {source.format!r}, and the target {goal.format!r} is another: healing keeps the "
-            "format. Name a target of the same one; to change it, load_messages and then dump_messages."
+            "format. Name a target of the same one; `convert` moves the history to another."
         )
     form = format_of(source.format)
     return form, form.limits(goal.variant)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
 
 import msgspec
 
 from suture.arguments import parse
 from suture.canonical import digest, scrub
-from suture.formats.base import Limits, object_text, own
+from suture.formats.limits import Limits
 from suture.formats.openai_chat.check import is_object_text
+from suture.formats.wire import object_text, own
 from suture.healing.turns import Slot, join_turns, origins_of, slots_of, split_turns
-from suture.healing.work import Work
+from suture.healing.work import Change, Work, rules_of
 from suture.messages import Assistant, Part, ToolCall, ToolResult
 from suture.repair import Mend, mend, with_call_ids, with_unique_ids
 
@@ -183,15 +184,17 @@ def _candidates(id: str, limits: Limits) -> Iterator[str]:
 
 
 def names(work: Work) -> None:
-    """Names of tools are of the form that the target takes; two names never become one."""
-    fits = re.compile(work.limits.name_pattern).search
-    known = dict.fromkeys(call.name for message in work.messages if type(message) is Assistant for call in message.calls)
-    renamed: dict[str, str] = {}
-    for name in [name for name in known if not fits(name)]:
-        plain = re.sub("[^a-zA-Z0-9_-]", "_", name)[:64] or "unnamed"
-        renamed[name] = plain if plain not in known else f"{plain[:55]}_{digest(name)[:8]}"
-        known[renamed[name]] = None
+    """Names of tools are of the form that the target takes, in the request as in the history; two never become one."""
+    renamed = _new_names(work)
+    work.renamed = renamed
+    called = {call.name for message in work.messages if type(message) is Assistant for call in message.calls}
+    for name in [name for name in renamed if name not in called]:
+        rules = rules_of("NAME_PATTERN", work.format, work.limits)
+        action = f"named the tool {renamed[name]!r}"
+        work.changes.append(Change(code="NAME_PATTERN", rules=rules, path="tools", action=action, detail=name))
     for at, message in enumerate(work.messages if renamed else ()):
+        if type(message) is ToolResult and message.name in renamed:
+            work.replace(at, name=renamed[message.name])
         if type(message) is not Assistant or renamed.keys().isdisjoint(call.name for call in message.calls):
             continue
         for slot, call in enumerate(message.calls):
@@ -199,6 +202,40 @@ def names(work: Work) -> None:
                 action = f"named the tool {renamed[call.name]!r}"
                 work.note("NAME_PATTERN", at, action, slot=slot, call=call.id, detail=call.name)
         work.replace(at, parts=tuple([_renamed(part, renamed) for part in message.parts]))
+
+
+def _new_names(work: Work) -> dict[str, str]:
+    """For each name that the target refuses, the one to take instead: a function of the name alone where that is free."""
+    fits = re.compile(work.limits.name_pattern).search
+    known = dict.fromkeys(call.name for message in work.messages if type(message) is Assistant for call in message.calls)
+    known |= dict.fromkeys(work.offered)
+    renamed: dict[str, str] = {}
+    for name in [name for name in known if not fits(name)]:
+        plain = re.sub("[^a-zA-Z0-9_-]", "_", name)[:64] or "unnamed"
+        if not fits(plain):
+            plain = f"_{plain}"[:64]
+        renamed[name] = plain if plain not in known else f"{plain[:55]}_{digest(name)[:8]}"
+        known[renamed[name]] = None
+    return renamed
+
+
+def result_names(work: Work) -> None:
+    """Each result carries the name of its call, where the target wants it to."""
+    if not work.limits.result_names:
+        return
+    left: dict[str, deque[str]] = {}
+    for at, message in enumerate(work.messages):
+        if type(message) is Assistant:
+            left = {}
+            for call in message.calls:
+                left.setdefault(call.id, deque()).append(call.name)
+        elif (
+            type(message) is ToolResult
+            and (queue := left.get(message.call_id))
+            and message.name != (name := queue.popleft())
+        ):
+            work.note("RESULT_NAME_MISMATCH", at, f"named the result {name!r}, as its call", call=message.call_id)
+            work.replace(at, name=name)
 
 
 def _renamed(part: Part, names: dict[str, str]) -> Part:

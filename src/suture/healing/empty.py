@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from suture.formats.base import own, without_key
+from suture.formats.wire import own, without_key
 from suture.healing.parts import leave_out_thinking
 from suture.healing.work import Lost, Work
 from suture.messages import Assistant, Message, Part, Reasoning, Text, ToolCall, ToolResult, User

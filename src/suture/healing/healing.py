@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from functools import cache
 
-from suture.errors import UnhealableHistory, UnknownFormat
-from suture.formats import FORMATS, format_of
-from suture.formats.base import Finding, Format, Json, Limits, Written, messages_of
+from suture.errors import UnhealableHistory
+from suture.formats.base import Format, Json, Settled, Written
+from suture.formats.limits import Limits
+from suture.formats.rule import Finding
+from suture.formats.wire import index_in, moved
+from suture.healing.given import Given, checked
+from suture.healing.offers import with_missing
 from suture.healing.passes import run
-from suture.healing.surrogates import is_sendable, without_surrogates
-from suture.healing.work import Change, Healed, Options, Work
+from suture.healing.work import Change, Healed, Options, Work, rules_of
 from suture.messages import System, Text
-
-_INDEX = re.compile(r"messages\[(\d+)\]")
 
 # Of these the passes say nothing, since writing the message anew is what mends them.
 _LAYOUT = {
     "RESULT_NOT_FIRST": "moved the result before the other blocks",
-    "RESULT_NOT_PURE": "moved the result out of the assistant's message",
+    "RESULT_NOT_PURE": "moved the result into a message of its own",
     "RESULT_SPLIT": "moved the result to the others of its turn",
 }
 
 
 def healed(history: object, form: Format, limits: Limits, options: Options) -> Healed:
     """`heal` for a target whose limits are known, by somebody who may know why calls have no result."""
-    request = request_of(history)
-    changes: list[Change] = []
-    if not is_sendable(request):
-        request, changes = without_surrogates(request, form)
-    healing = _Healing(request, form, limits, options._replace(system_apart=isinstance(history, dict)))
-    found = healing.check()
-    require_format(request["messages"], form, found)
+    is_request = isinstance(history, dict)
+    options = options._replace(system_apart=is_request)
+    given, found = checked(history, form, limits, open_tail=options.pending == "keep")
+    healing = Healing(given, form, limits, options)
     faults = left = _to_mend(found)
     # First the passes that the findings ask for; where their work made work for others, all of them.
     for codes in ({each.code for each in faults}, None, None):
@@ -43,89 +40,25 @@ def healed(history: object, form: Format, limits: Limits, options: Options) -> H
     if refused := [each for each in left if each.refused]:
         raise unhealable(refused)
     hints = list(dict.fromkeys([each.hint for each in found if each.hint] + healing.hints))
-    if not (faults or changes):
+    if not (faults or healing.given.changes):
         return Healed(history, [], hints)
-    done = healing.request if isinstance(history, dict) else healing.request["messages"]
-    return Healed(done, changes + healing.changes, hints)
+    done = healing.request if is_request else healing.request[form.key]
+    return Healed(done, [*healing.given.changes, *healing.changes], hints)
 
 
-def _to_mend(found: Sequence[Finding]) -> list[Finding]:
-    return [each for each in found if each.severity == "REJ" and not each.hint]
+def fitted(work: Work, request: Json) -> tuple[Json, list[Change]]:
+    """The request whose messages and head the work made, within every rule, and what that changed beside the work."""
+    form, limits = work.format, work.limits
+    request = {**request, **form.head(work.system), form.key: form.encode(work.messages)}
+    if work.renamed:
+        request = form.renamed(request, work.renamed)
+    return settled(*with_missing(request, form, limits, work.messages), form, limits)
 
 
-class _Healing:
-    """The request as it stands, where each of its messages was in the history that was given, and the report."""
-
-    def __init__(self, request: Json, form: Format, limits: Limits, options: Options) -> None:
-        self.request = request
-        self.form = form
-        self.limits = limits
-        self.options = options
-        self.homes: list[int | None] = list(range(len(request["messages"])))
-        self.changes: list[Change] = []
-        self.hints: list[str] = []
-
-    def check(self) -> list[Finding]:
-        return self.form.check(self.request, self.limits, open_tail=self.options.pending == "keep")
-
-    def mend(self, found: Sequence[Finding], codes: Collection[str] | None) -> None:
-        """Run the passes for those codes, and write what they made of the request."""
-        raw = self.request["messages"]
-        decoded = self.form.decode(raw, arguments=False)
-
-        @cache
-        def of_message(home: int) -> dict[int, list[str]]:
-            return self.form.places(raw, decoded, home)
-
-        def places(at: int) -> list[str]:
-            return [self._at_home(path) for path in of_message(decoded.homes[at])[at]]
-
-        work = Work(decoded.messages, self.form, self.limits, self.options, places, codes)
-        run(work)
-        moved = [self._moved(each) for each in found if each.code in _LAYOUT]
-        written = self.form.rewrite(raw, decoded, Written(work.messages, work.sources))
-        head, blank = _head(self.form.lift(self.request), work.system, self.form)
-        request = {**self.request, "messages": written.messages}
-        self.request, over = trimmed(request if head is None else _with_head(request, head), self.form)
-        self.changes += [*work.changes, *moved, *blank, *over]
-        self.hints += work.hints
-        self.homes = [None if home is None else self.homes[home] for home in written.homes]
-
-    def _moved(self, found: Finding) -> Change:
-        path, action = self._at_home(found.path), _LAYOUT[found.code]
-        return Change(code=found.code, rules=found.rules, path=path, call_id=found.call_id, action=action)
-
-    def _at_home(self, path: str) -> str:
-        """The path with the index that its message had at first."""
-        found = _INDEX.match(path)
-        if found is None or (home := self.homes[int(found[1])]) == int(found[1]):
-            return path
-        return "messages" if home is None else f"messages[{home}]{path[found.end() :]}"
-
-
-def _head(lifted: Sequence[System], more: Sequence[System], form: Format) -> tuple[Json | None, list[Change]]:
-    """The request's own system text, without blank texts and with what was found among the messages."""
-    kept: list[System] = []
-    changes: list[Change] = []
-    for message in lifted:
-        parts = tuple(part for part in message.parts if type(part) is not Text or part.text.strip())
-        kept.append(System(parts, ext=message.ext))
-        if len(parts) < len(message.parts):
-            rules = (form.rule_of["TEXT_BLANK"],)
-            changes.append(Change(code="TEXT_BLANK", rules=rules, path="system", action="left out a blank text"))
-    return (form.head([*kept, *more]) if changes or more else None), changes
-
-
-def _with_head(request: Json, head: Json) -> Json:
-    return {**{key: value for key, value in request.items() if key != "system"}, **head}
-
-
-def trimmed(request: Json, form: Format) -> tuple[Json, list[Change]]:
-    """The request within the limits that count over all of it."""
-    request, paths = form.trim(request)
-    rules = (form.rule_of.get("CACHE_MARKS", ""),)
-    action = "took the mark for the cache away"
-    return request, [Change(code="CACHE_MARKS", rules=rules, path=path, action=action) for path in paths]
+def settled(request: Json, before: list[Change], form: Format, limits: Limits) -> tuple[Json, list[Change]]:
+    """The request within the rules that are not about its history alone."""
+    request, done = form.settle(request, limits)
+    return request, [*before, *[_as_change(each, form, limits) for each in done]]
 
 
 def unhealable(left: Sequence[Finding]) -> UnhealableHistory:
@@ -134,35 +67,86 @@ def unhealable(left: Sequence[Finding]) -> UnhealableHistory:
     return UnhealableHistory(f"After healing, the history still breaks a rule: {left[0]}{more} Mend that by hand.", left)
 
 
-# What was given -------------------------------------------------------------------------------
+def _as_change(done: Settled, form: Format, limits: Limits) -> Change:
+    rules = rules_of(done.code, form, limits)
+    return Change(code=done.code, rules=rules, path=done.path, action=done.action, detail=done.detail, lost=done.lost)
 
 
-def request_of(history: object) -> Json:
-    """The history as a request."""
-    messages = messages_of(history)
-    return history if isinstance(history, dict) else {"messages": messages}
+def _to_mend(found: Sequence[Finding]) -> list[Finding]:
+    return [each for each in found if each.severity == "REJ" and not each.hint]
 
 
-def require_format(messages: Sequence[Json], form: Format, found: Sequence[Finding] | None = None) -> None:
-    """Refuse a history that is in another format than was said, before anything is done to it.
+class Healing:
+    """The request as it stands, where each of its messages was in the history that was given, and the report."""
 
-    What only another format has is always found at its place, so with `found` only those places are looked at.
-    """
-    others = [format_of(name) for name in FORMATS if name != form.name]
-    for index in range(len(messages)) if found is None else _indexes(found):
-        message = messages[index]
-        if "parts" in message and "content" not in message:
-            raise UnknownFormat(
-                f"messages[{index}] has 'parts', which is gemini's, which comes in a later version of suture."
-            )
-        for other in others:
-            if (sign := other.sign(message)) and not form.sign(message):
-                raise UnknownFormat(
-                    f"messages[{index}] has {sign}, which is {other.name}'s and not {form.name}'s. "
-                    f"Name the format that the history is in: format={other.name!r}."
-                )
+    def __init__(self, given: Given, form: Format, limits: Limits, options: Options) -> None:
+        self.given = given
+        self.request = given.request
+        self.form = form
+        self.limits = limits
+        self.options = options
+        self.homes: list[int | None] = list(given.homes)
+        self.changes: list[Change] = []
+        self.hints: list[str] = []
+
+    def check(self) -> list[Finding]:
+        """What is wrong with the request as it stands."""
+        return self.form.check(self.request, self.limits, open_tail=self.options.pending == "keep")
+
+    def mend(self, found: Sequence[Finding], codes: Collection[str] | None) -> None:
+        """Run the passes for those codes, and write what they made of the request."""
+        form, raw = self.form, self.request[self.form.key]
+        decoded = form.decode(raw, arguments=False)
+
+        @cache
+        def of_message(home: int) -> dict[int, list[str]]:
+            return form.places(raw, decoded, home)
+
+        def places(at: int) -> list[str]:
+            return [self.at_home(path) for path in of_message(decoded.homes[at])[at]]
+
+        offered = [offer.name for offer in form.offers(self.request)]
+        work = Work(decoded.messages, form, self.limits, self.options, places, codes, offered)
+        run(work)
+        moved = [self._moved(each) for each in found if each.code in _LAYOUT]
+        written = form.rewrite(raw, decoded, Written(work.messages, work.sources))
+        request, more = self._around({**self.request, form.key: written.messages}, work)
+        self.request, over = settled(request, more, form, self.limits)
+        self.changes += [*work.changes, *moved, *over]
+        self.hints += work.hints
+        self.homes = [None if home is None else self.homes[home] for home in written.homes]
+
+    def _around(self, request: Json, work: Work) -> tuple[Json, list[Change]]:
+        """The request with its system text and its tools as the messages need them."""
+        head, blank = _head(self.form.lift(self.request), work.system, self.form, self.limits)
+        if head is not None:
+            request = {**{key: value for key, value in request.items() if key not in self.form.head_keys}, **head}
+        if work.renamed:
+            request = self.form.renamed(request, work.renamed)
+        request, added = with_missing(request, self.form, self.limits, work.messages)
+        return request, [*blank, *added]
+
+    def _moved(self, found: Finding) -> Change:
+        path, action = self.at_home(found.path), _LAYOUT[found.code]
+        return Change(code=found.code, rules=found.rules, path=path, call_id=found.call_id, action=action)
+
+    def at_home(self, path: str) -> str:
+        """The path with the index that its message had at first."""
+        index = index_in(path, self.form.key)
+        return path if index is None or self.homes[index] == index else moved(path, self.form.key, self.homes[index])
 
 
-def _indexes(found: Sequence[Finding]) -> list[int]:
-    """The messages that the findings are about, in order."""
-    return sorted({int(match[1]) for each in found if (match := _INDEX.match(each.path))})
+def _head(
+    lifted: Sequence[System], more: Sequence[System], form: Format, limits: Limits
+) -> tuple[Json | None, list[Change]]:
+    """The request's own system text, without blank texts and with what was found among the messages."""
+    kept: list[System] = []
+    changes: list[Change] = []
+    for message in lifted if form.head_keys and not limits.blank_text else ():
+        parts = tuple(part for part in message.parts if type(part) is not Text or part.text.strip())
+        kept.append(System(parts, ext=message.ext))
+        if len(parts) < len(message.parts):
+            action, path = "left out a blank text", form.head_keys[0]
+            rules = rules_of("TEXT_BLANK", form, limits)
+            changes.append(Change(code="TEXT_BLANK", rules=rules, path=path, action=action))
+    return (form.head([*(kept or lifted), *more]) if changes or more else None), changes

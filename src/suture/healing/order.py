@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
-from suture.formats.base import own, without_key
+from suture.formats.wire import own, without_key
 from suture.healing.work import Work
 from suture.messages import Assistant, Opaque, System, Text, ToolCall, User
 
 CONTINUED = "(conversation continues)"
 GO_ON = "Continue."
+SYSTEM_MARK = "[System message]"
 SYSTEM_HINT = "system: pass the leading system text as the request's own 'system'"
 
 
@@ -19,10 +20,32 @@ def roles(work: Work) -> None:
         _developers(work)
     if work.limits.system == "apart":
         _systems(work)
+    elif work.limits.system == "first":
+        _systems_inside(work)
+    if work.limits.needs_user and not any(type(message) is User for message in work.messages):
+        _speak(work)
     if work.limits.first_user and work.messages and type(work.messages[0]) is Assistant:
         work.note("FIRST_NOT_USER", 0, "put a message of the user's first", detail=CONTINUED)
         work.messages.insert(0, User((Text(CONTINUED),)))
         work.sources.insert(0, None)
+
+
+def _speak(work: Work) -> None:
+    """Let the user say something behind the leading system text, where nobody did."""
+    leading = next((at for at, message in enumerate(work.messages) if type(message) is not System), len(work.messages))
+    work.report("NO_USER", None, "added a message of the user's", detail=CONTINUED)
+    work.messages.insert(leading, User((Text(CONTINUED),)))
+    work.sources.insert(leading, None)
+
+
+def _systems_inside(work: Work) -> None:
+    """System text behind the first other message becomes words of the user's."""
+    leading = next((at for at, message in enumerate(work.messages) if type(message) is not System), len(work.messages))
+    for at in range(leading, len(work.messages)):
+        message = work.messages[at]
+        if type(message) is System:
+            work.note("SYSTEM_MISPLACED", at, "turned the system text into words of the user's")
+            work.messages[at] = User((Text(SYSTEM_MARK), *message.parts))
 
 
 def _developers(work: Work) -> None:
@@ -49,7 +72,7 @@ def _systems(work: Work) -> None:
         elif leading or work.options.strict:
             work.note("SYSTEM_MISPLACED", at, "turned the system text into words of the user's")
             work.hints += [SYSTEM_HINT] if leading else []
-            work.messages[at] = User((Text("[System message]"), *message.parts))
+            work.messages[at] = User((Text(SYSTEM_MARK), *message.parts))
     work.keep(keep)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from suture.formats.anthropic.blocks import lonely
-from suture.formats.base import own, without_key
+from suture.formats.wire import own, without_key
 from suture.healing.work import Lost, Work, as_text
 from suture.messages import Assistant, Ext, Image, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult, User
 
@@ -121,7 +121,7 @@ def foreign(work: Work) -> None:
             work.remove(at, gone)
             # A message of a role that only its own provider knows is kept as one such part.
             keep[at] = not (type(message) is User and len(message.parts) == 1 and _is_message(gone[0]))
-        if work.options.strict and message.ext is not None:
+        if message.ext is not None and (work.options.strict or work.limits.fields is not None):
             _without_fields(work, at, message.ext)
     work.keep(keep)
 
@@ -133,7 +133,8 @@ def _is_message(part: Part) -> bool:
 def _without_fields(work: Work, at: int, ext: Ext) -> None:
     """Leave out what the message carries for this format that its provider would not know."""
     name = work.format.name
-    gone = own(ext, name).keys() - work.format.fields - _SHAPE
+    known = work.limits.fields if work.limits.fields is not None else work.format.fields
+    gone = own(ext, name).keys() - known - _SHAPE
     for key in sorted(gone):
         work.note("FIELD_UNKNOWN", at, f"left out the field {key!r}", detail=repr(own(ext, name)[key]))
         work.replace(at, ext=without_key(work.messages[at].ext, name, key))

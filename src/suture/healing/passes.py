@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from suture.healing.calls import IDS, arguments, names, pairs
+from suture.healing.calls import IDS, arguments, names, pairs, result_names
 from suture.healing.empty import blanks, empties
+from suture.healing.neighbours import apart, bridge, neighbours
 from suture.healing.order import roles, tail
 from suture.healing.parts import foreign, order, pictures, reasoning, servers
+from suture.healing.signatures import signatures
 from suture.healing.work import Work
 
 Pass: TypeAlias = Callable[[Work], None]
@@ -35,20 +37,25 @@ _BLANK = frozenset(("TEXT_EMPTY", "TEXT_BLANK", "RESULT_EMPTY_ERROR", "MESSAGE_E
 _EMPTY = _BLANK | _SERVERS | frozenset(("CONTENT_NULL", "FIELD_UNKNOWN", "THINKING_UNSIGNED", "BLOCK_UNKNOWN"))
 
 # Each pass, and the codes of the findings that it mends, or that another pass mends and so makes work for it.
-# Who speaks first and last is looked at every time.
+# Who speaks first, last and beside whom is looked at every time.
 PASSES: tuple[tuple[Pass, frozenset[str] | None], ...] = (
     (arguments, frozenset(("ARGS_TYPE", "ARGS_NOT_OBJECT", "ARGS_UNPARSABLE", "SURROGATE_LONE"))),
     (pairs, IDS | _RESULTS),
     (reasoning, frozenset(("THINKING_UNSIGNED",))),
-    (foreign, frozenset(("BLOCK_UNKNOWN",))),
+    (foreign, frozenset(("BLOCK_UNKNOWN", "FIELD_UNKNOWN"))),
     (order, frozenset(("CALL_NOT_TAIL",))),
     (servers, _SERVERS),
+    (signatures, frozenset(("SIGNATURE_MISSING", "SIGNATURE_FORM"))),
     (pictures, frozenset(("IMAGE_ROLE",))),
+    (apart, frozenset(("TEXT_WITH_TOOL",))),
     (blanks, _BLANK),
     (empties, _EMPTY),
     (roles, None),
+    (bridge, None),
+    (neighbours, None),
     (tail, None),
-    (names, frozenset(("NAME_PATTERN",))),
+    (names, frozenset(("NAME_PATTERN", "TOOLS_MISSING", "NAME_UNDECLARED"))),
+    (result_names, None),
 )
 
 

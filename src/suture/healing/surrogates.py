@@ -6,49 +6,49 @@ import msgspec
 
 from suture.canonical import require_json, scrubbed
 from suture.errors import NotJson
-from suture.formats.base import Finding, Format, Json, finding
+from suture.formats.base import Format, Json
+from suture.formats.rule import Finding, finding
 from suture.healing.work import Change
 
-_CODE = "SURROGATE_LONE"
+SURROGATE = "SURROGATE_LONE"
 
 
-def is_sendable(request: Json) -> bool:
+def is_sendable(request: Json, form: Format) -> bool:
     """Whether the messages and the system text can be encoded as they are.
 
     Raises:
         NotJson: they hold what is no JSON at all; the message names the place.
     """
     try:
-        msgspec.json.encode((request["messages"], request.get("system")))
+        msgspec.json.encode([request.get(key) for key in (form.key, *form.head_keys)])
     except UnicodeEncodeError:
-        require_json(request["messages"], "messages")
+        require_json(request[form.key], form.key)
         return False
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
-        require_json(request["messages"], "messages")
-        require_json(request.get("system"), "system")
+        for key in (form.key, *form.head_keys):
+            require_json(request.get(key), key)
         raise NotJson("The history holds a value that is not JSON; pass plain JSON values.") from None
     return True
 
 
-def surrogate_findings(request: Json, form: Format) -> list[Finding]:
-    """One for each text that cannot be encoded."""
-    rule = form.rules[form.rule_of[_CODE]]
+def surrogate_finding(path: str, form: Format) -> Finding:
+    """What is wrong with a text that cannot be encoded."""
     sentence = "The text holds half a surrogate pair, so the request cannot be encoded."
-    return [finding(rule, _CODE, path, sentence) for path in _places(request)]
+    return finding(form.rules[form.rule_of[SURROGATE]], SURROGATE, path, sentence)
 
 
 def without_surrogates(request: Json, form: Format) -> tuple[Json, list[Change]]:
     """The request with split pairs joined and lone halves replaced."""
     action = "joined split surrogate pairs and replaced lone halves"
-    rules = (form.rule_of[_CODE],)
-    changes = [Change(code=_CODE, rules=rules, path=path, action=action) for path in _places(request)]
-    clean: Json = {key: scrubbed(request[key]) for key in ("system", "messages") if key in request}
+    rules = (form.rule_of[SURROGATE],)
+    changes = [Change(code=SURROGATE, rules=rules, path=path, action=action) for path in _places(request, form)]
+    clean: Json = {key: scrubbed(request[key]) for key in (*form.head_keys, form.key) if key in request}
     return {**request, **clean}, changes
 
 
-def _places(request: Json) -> list[str]:
-    parts: list[tuple[str, object]] = [("system", request.get("system"))]
-    parts += [(f"messages[{index}]", message) for index, message in enumerate(request["messages"])]
+def _places(request: Json, form: Format) -> list[str]:
+    parts: list[tuple[str, object]] = [(key, request.get(key)) for key in form.head_keys]
+    parts += [(f"{form.key}[{index}]", message) for index, message in enumerate(request[form.key])]
     return [place for path, part in parts if not _encodes(part) for place in _inside(part, path)]
 
 

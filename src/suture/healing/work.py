@@ -8,7 +8,8 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from suture.formats.base import Format, Limits
+from suture.formats.base import Format
+from suture.formats.limits import Limits
 from suture.messages import Message, Origin, Part, System, ToolCall
 from suture.repair import Orphans, Unanswered, Why
 
@@ -82,7 +83,9 @@ class Paths:
 class Work:
     """Messages, the index that each had at first (None for a new one), and what was done so far.
 
-    `codes` are those of the findings that are to be mended; None asks for everything.
+    `codes` are those of the findings that are to be mended; None asks for everything. `offered` are the names of the
+    request's tools, and `renamed` those of tools that had to change, in the request as well. `system` is system text that
+    moves out of the messages.
     """
 
     def __init__(
@@ -93,6 +96,7 @@ class Work:
         options: Options,
         places: Callable[[int], Sequence[str]],
         codes: Collection[str] | None = None,
+        offered: Sequence[str] = (),
     ) -> None:
         self.given = messages
         self.messages: list[Message] = list(messages)
@@ -101,6 +105,8 @@ class Work:
         self.limits = limits
         self.options = options
         self.codes = codes
+        self.offered = offered
+        self.renamed: dict[str, str] = {}
         self.system: list[System] = []
         self.changes: list[Change] = []
         self.hints: list[str] = []
@@ -139,12 +145,11 @@ class Work:
         lost: Lost = "none",
     ) -> None:
         """Report a change of what was the message at that index at first."""
-        rule = self.format.rule_of.get(code)
         self.changes.append(
             Change(
                 code=code,
-                rules=(rule,) if rule else (),
-                path="messages" if source is None else self._path(source, part, slot),
+                rules=rules_of(code, self.format, self.limits),
+                path=self.format.key if source is None else self._path(source, part, slot),
                 call_id=call or None,
                 action=action,
                 detail=detail,
@@ -171,6 +176,12 @@ class Work:
         if not all(keep):
             self.messages = [message for message, kept in zip(self.messages, keep, strict=True) if kept]
             self.sources = [source for source, kept in zip(self.sources, keep, strict=True) if kept]
+
+
+def rules_of(code: str, form: Format, limits: Limits) -> tuple[str, ...]:
+    """The id of the rule behind a code, where there is one."""
+    rule = limits.rules.get(code) or form.rule_of.get(code)
+    return (rule,) if rule else ()
 
 
 def as_text(part: Part) -> str:

@@ -14,8 +14,9 @@ import msgspec
 
 from suture.errors import IncompleteStream, Overloaded
 from suture.formats import format_of
-from suture.formats.base import Json, object_text
+from suture.formats.base import Json
 from suture.formats.openai_chat.format import DETAILS, THOUGHTS
+from suture.formats.wire import object_text
 from suture.loop.events import Delta, ReasoningDelta, TextDelta, ToolCallDelta
 from suture.messages import Assistant, Origin, Usage
 from suture.models.bounds import Gauge, cost_of, count_of, object_of, text_of

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from suture.formats.base import Json, text_id
+from suture.formats.base import Json
+from suture.formats.wire import rest, text_id
 
 
 def is_a(block: object, kind: str) -> bool:
@@ -18,6 +19,31 @@ def marks(request: Json) -> int:
     lists += [message.get("content") for message in request["messages"]]
     blocks = (block for each in lists if isinstance(each, list) for block in each)
     return sum(isinstance(block, dict) and "cache_control" in block for block in blocks)
+
+
+_MARK = frozenset(("cache_control",))
+
+
+def without_marks(request: Json, most: int) -> tuple[Json, list[str]]:
+    """The request with at most so many marks, and the paths of those that went: the earliest of the messages."""
+    over = marks(request) - most
+    if over <= 0:
+        return request, []
+    messages = list(request["messages"])
+    paths: list[str] = []
+    for index, message in enumerate(messages):
+        content = message.get("content")
+        if len(paths) == over or not isinstance(content, list):
+            continue
+        fresh: list[Json] = []
+        for at, block in enumerate(content):
+            marked = "cache_control" in block and len(paths) < over
+            if marked:
+                paths.append(f"messages[{index}].content[{at}]")
+            fresh.append(rest(block, _MARK) if marked else block)
+        if any(new is not old for new, old in zip(fresh, content, strict=True)):
+            messages[index] = {**message, "content": fresh}
+    return {**request, "messages": messages}, paths
 
 
 def results_behind(content: object) -> bool:

@@ -11,18 +11,11 @@ from typing import Any
 
 from suture.formats.anthropic.blocks import continues, is_a, lonely
 from suture.formats.anthropic.rules import RULES
-from suture.formats.base import (
-    Finding,
-    Json,
-    Limits,
-    by_place,
-    finding,
-    kind_of,
-    not_an_object,
-    not_content,
-    text_id,
-)
+from suture.formats.base import Json
+from suture.formats.limits import Limits
 from suture.formats.pairs import Call, Pairs, Stray
+from suture.formats.rule import Finding, by_place, finding
+from suture.formats.wire import kind_of, not_an_object, not_content, text_id
 
 MAX_CACHE_MARKS = 4
 

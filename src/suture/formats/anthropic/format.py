@@ -13,23 +13,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from suture.formats.anthropic import check as anthropic_check
-from suture.formats.anthropic import write
-from suture.formats.anthropic.blocks import marks
+from suture.formats.anthropic import tools, write
+from suture.formats.anthropic.blocks import without_marks
 from suture.formats.anthropic.rules import RULE_OF, RULES
 from suture.formats.anthropic.write import NAME
-from suture.formats.base import (
-    Decoded,
-    Finding,
-    Json,
-    Limits,
-    Rewritten,
-    Rule,
-    Written,
-    not_an_object,
-    not_content,
-    rest,
-    text_id,
-)
+from suture.formats.base import Decoded, Json, Offer, Rewritten, Settled, Written
+from suture.formats.limits import Limits
+from suture.formats.rule import Finding, Rule
+from suture.formats.wire import not_an_object, not_content, rest, text_id, without_role
 from suture.messages import (
     Assistant,
     Ext,
@@ -55,7 +46,6 @@ _CALL = frozenset(("type", "id", "name", "input"))
 _RESULT = frozenset(("type", "tool_use_id", "content", "is_error"))
 _IMAGE = frozenset(("type", "source"))
 _DOCUMENT = frozenset(("type", "source", "title"))
-_MARK = frozenset(("cache_control",))
 _SOURCES = {"base64": {"type", "media_type", "data"}, "url": {"type", "url"}, "file": {"type", "file_id"}}
 # From 4.6 on, Claude models want a request to end with a user message (ANT-PREFILL).
 _MODEL = re.compile(r"claude-[a-z]+-(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)")
@@ -65,6 +55,8 @@ class Anthropic:
     """Anthropic's Messages."""
 
     name: ClassVar[str] = NAME
+    key: ClassVar[str] = "messages"
+    head_keys: ClassVar[tuple[str, ...]] = ("system",)
     rules: ClassVar[Mapping[str, Rule]] = RULES
     rule_of: ClassVar[Mapping[str, str]] = RULE_OF
     fields: ClassVar[frozenset[str]] = frozenset(("cache_control",))
@@ -86,6 +78,10 @@ class Anthropic:
             reasoning="signed",
             model=variant or None,
         )
+
+    def misfit(self, message: Json) -> str | None:
+        """Why it can be no message: its role is missing."""
+        return without_role(message)
 
     def sign(self, message: Json) -> str | None:
         """The first block in a message that no other format has."""
@@ -150,28 +146,24 @@ class Anthropic:
 
     def offer(self, name: str, description: str, parameters: Json) -> Json:
         """A tool as `tools` lists it."""
-        return {"name": name, "description": description, "input_schema": parameters}
+        return tools.offer(name, description, parameters)
 
-    def trim(self, request: Json) -> tuple[Json, list[str]]:
+    def offers(self, request: Json) -> list[Offer]:
+        """The tools that have an input schema."""
+        return tools.offers(request)
+
+    def with_offers(self, request: Json, offers: Sequence[Offer]) -> Json:
+        """The request with these tools behind its own."""
+        return tools.with_offers(request, offers)
+
+    def renamed(self, request: Json, names: Mapping[str, str]) -> Json:
+        """The request with its tools, and the choice among them, under other names."""
+        return tools.renamed(request, names)
+
+    def settle(self, request: Json, _limits: Limits) -> tuple[Json, list[Settled]]:
         """The request with at most four marks for the cache: those of tools and system stay, then the latest."""
-        over = marks(request) - anthropic_check.MAX_CACHE_MARKS
-        if over <= 0:
-            return request, []
-        messages = list(request["messages"])
-        paths: list[str] = []
-        for index, message in enumerate(messages):
-            content = message.get("content")
-            if len(paths) == over or not isinstance(content, list):
-                continue
-            fresh: list[Json] = []
-            for at, block in enumerate(content):
-                marked = "cache_control" in block and len(paths) < over
-                if marked:
-                    paths.append(f"messages[{index}].content[{at}]")
-                fresh.append(rest(block, _MARK) if marked else block)
-            if any(new is not old for new, old in zip(fresh, content, strict=True)):
-                messages[index] = {**message, "content": fresh}
-        return {**request, "messages": messages}, paths
+        request, paths = without_marks(request, anthropic_check.MAX_CACHE_MARKS)
+        return request, [Settled("CACHE_MARKS", path, "took the mark for the cache away") for path in paths]
 
     def places(self, raw: Sequence[Json], decoded: Decoded, home: int) -> dict[int, list[str]]:
         """For each decoded message that came from that wire message: its path, then those of its parts."""

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from suture.formats.anthropic.blocks import results_behind
-from suture.formats.base import Decoded, Json, Rewritten, Written, own, rest
+from suture.formats.base import Decoded, Json, Rewritten, Written
+from suture.formats.wire import own, rest
 from suture.messages import (
     Assistant,
     File,

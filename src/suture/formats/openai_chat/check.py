@@ -12,20 +12,12 @@ from typing import Any
 import msgspec
 
 from suture.canonical import is_encodable
-from suture.formats.base import (
-    Finding,
-    Json,
-    Limits,
-    by_place,
-    finding,
-    kind_of,
-    not_a_list,
-    not_an_object,
-    not_content,
-    text_id,
-)
+from suture.formats.base import Json
+from suture.formats.limits import Limits
 from suture.formats.openai_chat.rules import RULE_OF, RULES
 from suture.formats.pairs import Pairs, Stray
+from suture.formats.rule import Finding, by_place, finding
+from suture.formats.wire import kind_of, not_a_list, not_an_object, not_content, text_id
 
 _PARTS = frozenset(("text", "image_url", "input_audio", "file", "refusal"))
 _SPEAKS = ("refusal", "audio", "function_call")

@@ -11,25 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 from suture.arguments import Parsed, parse
-from suture.formats.base import (
-    Decoded,
-    Finding,
-    Json,
-    Limits,
-    Rewritten,
-    Rule,
-    Written,
-    not_a_list,
-    not_an_object,
-    not_content,
-    own,
-    rest,
-    text_id,
-)
+from suture.formats.base import Decoded, Json, Offer, Rewritten, Settled, Written
+from suture.formats.limits import Limits
 from suture.formats.openai_chat import check as openai_check
-from suture.formats.openai_chat import write
+from suture.formats.openai_chat import functions, write
 from suture.formats.openai_chat.rules import RULE_OF, RULES
 from suture.formats.openai_chat.write import NAME
+from suture.formats.rule import Finding, Rule
+from suture.formats.wire import not_a_list, not_an_object, not_content, own, rest, text_id, without_role
 from suture.messages import (
     Assistant,
     Audio,
@@ -85,6 +74,8 @@ class OpenAIChat:
     """OpenAI's Chat Completions, and everyone who copies them."""
 
     name: ClassVar[str] = NAME
+    key: ClassVar[str] = "messages"
+    head_keys: ClassVar[tuple[str, ...]] = ()
     rules: ClassVar[Mapping[str, Rule]] = RULES
     rule_of: ClassVar[Mapping[str, str]] = RULE_OF
     fields: ClassVar[frozenset[str]] = frozenset(("name", "refusal", "audio", "function_call"))
@@ -99,16 +90,20 @@ class OpenAIChat:
             model=variant or None,
         )
 
+    def misfit(self, message: Json) -> str | None:
+        """Why it can be no message: its role is missing."""
+        return without_role(message)
+
     def sign(self, message: Json) -> str | None:
         """What in a message only this format has."""
-        if message["role"] in ("tool", "function", "developer"):
+        if message.get("role") in ("tool", "function"):
             return f"the role {message['role']!r}"
         for key in ("tool_calls", "function_call", "tool_call_id"):
             if message.get(key):
                 return f"{key!r}"
         content = message.get("content")
         for part in content if isinstance(content, list) else ():
-            if isinstance(part, dict) and part.get("type") in ("image_url", "input_audio", "file", "refusal"):
+            if isinstance(part, dict) and part.get("type") in ("image_url", "input_audio", "file"):
                 return f"a {part['type']!r} part"
         return None
 
@@ -155,10 +150,22 @@ class OpenAIChat:
 
     def offer(self, name: str, description: str, parameters: Json) -> Json:
         """A tool as `tools` lists it."""
-        return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
+        return functions.offer(name, description, parameters)
 
-    def trim(self, request: Json) -> tuple[Json, list[str]]:
-        """The request as it is; nothing counts over all of it."""
+    def offers(self, request: Json) -> list[Offer]:
+        """The functions under `tools`."""
+        return functions.offers(request)
+
+    def with_offers(self, request: Json, offers: Sequence[Offer]) -> Json:
+        """The request with these functions behind its tools."""
+        return functions.with_offers(request, offers)
+
+    def renamed(self, request: Json, names: Mapping[str, str]) -> Json:
+        """The request with its functions, and the choice among them, under other names."""
+        return functions.renamed(request, names)
+
+    def settle(self, request: Json, _limits: Limits) -> tuple[Json, list[Settled]]:
+        """The request as it is."""
         return request, []
 
     def places(self, raw: Sequence[Json], decoded: Decoded, home: int) -> dict[int, list[str]]:

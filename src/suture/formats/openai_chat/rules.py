@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from suture.formats.base import Rule, by_id
+from suture.formats.rule import Rule, by_id
 
 _UNANSWERED = (
     "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
@@ -17,12 +17,14 @@ RULES = by_id(
     Rule(
         id="OAI-CALL-UNANSWERED",
         statement="Each call is answered by a tool message before any other role speaks.",
+        mend="A result that stands elsewhere moves behind its call; for a missing one a text says that it is unknown.",
         error=_UNANSWERED,
         evidence="agno-agi/agno#3105, QwenLM/qwen-code#606, BerriAI/litellm#10083",
     ),
     Rule(
         id="OAI-INTERLEAVED",
         statement="Nothing stands between a call and the last result of its turn.",
+        mend="The results move to directly behind their call, in the order of the calls.",
         error=_UNANSWERED,
         certainty="I",
         evidence="evalstate/fast-agent#314, diegosouzapw/OmniRoute#2893",
@@ -30,12 +32,14 @@ RULES = by_id(
     Rule(
         id="OAI-ORPHAN-TOOL",
         statement="A tool message answers a call of the assistant message before it.",
+        mend="The result is left out and reported in full, or quoted as a note of the user's.",
         error=_ORPHAN,
         evidence="miurla/morphic#136, FoundationAgents/OpenManus#23, smarter-sh/smarter#264",
     ),
     Rule(
         id="OAI-DUP-RESULT",
         statement="A call has one result.",
+        mend="The last real result stays; a placeholder loses to anything real.",
         error=_ORPHAN,
         certainty="R",
         evidence="Joouis/agent-maestro#251, BerriAI/litellm prompt_templates/factory.py",
@@ -43,6 +47,7 @@ RULES = by_id(
     Rule(
         id="OAI-DUP-CALL-ID",
         statement="Ids are unique within an assistant message.",
+        mend="The later call and its result get an id of their own; a copy of a call is left out.",
         error="The messages parameter is illegal. Please check the documentation.",
         certainty="R",
         evidence="MetaGLM/zhipuai-sdk-python-v4#14, NVIDIA-NeMo/Switchyard#502",
@@ -50,6 +55,7 @@ RULES = by_id(
     Rule(
         id="OAI-CALL-ID-LEN",
         statement="Ids of calls have at most 40 characters.",
+        mend="Call and result get a shorter id, with a hash of the whole one.",
         error=(
             "Invalid 'messages[{i}].tool_calls[{j}].id': string too long. Expected a string with maximum length {most}, "
             "but got a string with length {n} instead."
@@ -59,6 +65,7 @@ RULES = by_id(
     Rule(
         id="OAI-CALL-ID",
         statement="A call has an id, and its result names it.",
+        mend="Call and result get an id that depends on their place alone.",
         error="Invalid 'messages[{i}].tool_calls[{j}].id': empty string. Expected a string with minimum length 1.",
         certainty="R",
         evidence="EvoScientist/EvoScientist#399, can1357/oh-my-pi#4108",
@@ -66,18 +73,21 @@ RULES = by_id(
     Rule(
         id="OAI-CONTENT-NULL",
         statement="Content is a text or parts; null only beside calls.",
+        mend="The content becomes an empty text.",
         error="Invalid value for 'content': expected a string, got null. (messages.[{i}].content)",
         evidence="docker/docker-agent#63, run-llama/llama_index#17555, songquanpeng/one-api#784",
     ),
     Rule(
         id="OAI-CONTENT-EMPTY",
         statement="A list of parts is not empty.",
+        mend="The content becomes an empty text.",
         error="Invalid 'messages[{i}].content': empty array. Expected an array with minimum length 1.",
         certainty="I",
     ),
     Rule(
         id="OAI-EMPTY-MSG",
         statement="An assistant message says something or calls something.",
+        mend="The message is left out.",
         error="Invalid value for 'content': expected a string, got null. (messages.[{i}].content)",
         certainty="R",
         evidence="anomalyco/opencode#2557, songquanpeng/one-api#1153, and every strict copy",
@@ -85,24 +95,28 @@ RULES = by_id(
     Rule(
         id="OAI-EMPTY-CALLS",
         statement="A list of calls is not empty; without calls there is no list.",
+        mend="The key is left out.",
         error="Invalid 'messages[{i}].tool_calls': empty array. Expected an array with minimum length 1.",
         certainty="M",
     ),
     Rule(
         id="OAI-ARGS-STRING",
         statement="Arguments are JSON text of an object.",
+        mend="An object is written as text; a text that cannot be read is kept under '_raw' of an object.",
         error="Invalid type for 'messages[{i}].tool_calls[{j}].function.arguments': expected a JSON object as a string.",
         evidence="earendil-works/pi#5468, vllm-project/vllm#48922",
     ),
     Rule(
         id="VLLM-ARGS-JSON",
         statement="Arguments in the history parse.",
+        mend="A text that cannot be read is kept under '_raw' of an object.",
         error="Unterminated string starting at: line 1 column {n} (char {n})",
         evidence="vllm-project/vllm#47761, #43995, #48922, huggingface/physics-intern#6",
     ),
     Rule(
         id="OAI-NAME-PATTERN",
         statement="Names of tools are up to 64 letters, digits, _ and -.",
+        mend="Other characters become _, the same way in the tools and in the history.",
         error=(
             "Invalid 'messages[{i}].tool_calls[{j}].function.name': string does not match pattern. Expected a string "
             "that matches the pattern '^[a-zA-Z0-9_-]+$'."
@@ -112,6 +126,7 @@ RULES = by_id(
     Rule(
         id="OAI-IMG-ROLE",
         statement="Pictures stand in the user's messages alone.",
+        mend="The picture moves into a message of the user's behind the whole batch of results.",
         error=(
             "Invalid 'messages[{i}]'. Image URLs are only allowed for messages with role 'user', but this message with "
             "role '{role}' contains an image URL."
@@ -121,12 +136,14 @@ RULES = by_id(
     Rule(
         id="OAI-DEV-ROLE",
         statement="Only OpenAI and Azure know the role 'developer'.",
+        mend="The role becomes 'system'.",
         error="messages[{i}].role: unknown variant 'developer', expected one of 'system', 'user', 'assistant', 'tool'",
         evidence="earendil-works/pi#1048, eclipse-theia/theia#15144",
     ),
     Rule(
         id="OAI-LEGACY-FUNCTION",
         statement="The role 'function' is refused by most copies; OpenAI still takes it.",
+        mend="The message is sent as it is.",
         error="messages[{i}].role: unknown variant 'function'",
         severity="DEG",
         certainty="R",
@@ -135,6 +152,7 @@ RULES = by_id(
     Rule(
         id="OAI-ROLE",
         statement="Roles are system, developer, user, assistant and tool.",
+        mend="The message is sent as it is.",
         error="Invalid value: '{role}'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', ...",
         severity="DEG",
         certainty="M",
@@ -142,6 +160,7 @@ RULES = by_id(
     Rule(
         id="OAI-REASONING",
         statement="Chat Completions take no reasoning back.",
+        mend="Reasoning is left out, unless the target takes it back.",
         error="'messages.{i}' : property 'reasoning' is unsupported",
         certainty="R",
         evidence="karthink/gptel#774, julep-ai/julep#885",
@@ -149,11 +168,13 @@ RULES = by_id(
     Rule(
         id="OAI-PART",
         statement="A part of the conversation that has no form in Chat Completions is not sent.",
+        mend="The part is left out of a request of suture's own; in a history it is sent as it is.",
         certainty="D",
     ),
     Rule(
         id="OAI-SURROGATE",
         statement="Texts hold no halves of surrogate pairs.",
+        mend="Split pairs are joined, lone halves become U+FFFD.",
         error="Your request contained invalid JSON: no low surrogate in string",
         evidence="anthropics/claude-code#3277, Aider-AI/aider#3693, agent0ai/agent-zero#1773",
     ),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from suture.arguments import parse
-from suture.formats.base import Json, object_text, own, rest
+from suture.formats.base import Json
 from suture.formats.openai_chat.check import is_object_text
+from suture.formats.wire import object_text, own, rest
 from suture.messages import (
     Assistant,
     Audio,

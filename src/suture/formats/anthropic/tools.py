@@ -1,0 +1,47 @@
+"""The tools of a request to Anthropic's Messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from suture.formats.base import Json, Offer
+from suture.formats.wire import EMPTY_SCHEMA
+
+
+def offer(name: str, description: str, parameters: Json | None) -> Json:
+    """A tool as `tools` lists it."""
+    return {"name": name, "description": description, "input_schema": parameters or EMPTY_SCHEMA}
+
+
+def offers(request: Json) -> list[Offer]:
+    """The tools that have an input schema; those that Anthropic runs have none."""
+    return [
+        Offer(tool["name"], str(tool.get("description") or ""), tool["input_schema"])
+        for tool in _tools(request)
+        if isinstance(tool.get("name"), str) and isinstance(tool.get("input_schema"), dict)
+    ]
+
+
+def with_offers(request: Json, offers: Sequence[Offer]) -> Json:
+    """The request with these tools behind its own."""
+    given = request.get("tools")
+    return {**request, "tools": [*(given if isinstance(given, list) else ()), *[offer(*each) for each in offers]]}
+
+
+def renamed(request: Json, names: Mapping[str, str]) -> Json:
+    """The request with its tools, and the choice among them, under other names."""
+    changed = dict(request)
+    if _tools(request):
+        changed["tools"] = [
+            {**tool, "name": names[tool["name"]]} if isinstance(tool, dict) and tool.get("name") in names else tool
+            for tool in request["tools"]
+        ]
+    choice = request.get("tool_choice")
+    if isinstance(choice, dict) and choice.get("name") in names:
+        changed["tool_choice"] = {**choice, "name": names[choice["name"]]}
+    return changed
+
+
+def _tools(request: Json) -> list[Json]:
+    given = request.get("tools")
+    return [tool for tool in given if isinstance(tool, dict)] if isinstance(given, list) else []

@@ -1,0 +1,58 @@
+"""What a target takes, as far as healing depends on it: data, so that no pass knows a provider."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+
+import msgspec
+
+Reasons: TypeAlias = Literal["none", "signed", "text"]
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """What a format takes, or a dialect or model of it.
+
+    `rules` names the rules that hold here in the place of the format's own, by the code of a finding.
+    """
+
+    model: str | None = None
+    rules: Mapping[str, str] = {}
+
+    # Calls: their ids, names and arguments, and where they stand.
+    id_pattern: str = ".+"
+    id_length: int | None = None
+    ids_unique_in: Literal["turn", "history"] = "turn"
+    ids_needed: bool = True
+    result_names: bool = False  # a result carries the name of its call
+    name_pattern: str = "^[a-zA-Z0-9_-]{1,64}$"
+    arguments: Literal["text", "object"] = "text"
+    calls_last: bool = False
+    joins_turns: bool = False  # messages that only add calls to the one before count as one turn
+    text_with_calls: bool = True
+
+    # The parts of messages.
+    blank_text: bool = True
+    bare_calls: Literal["null", "text", "any"] = "any"  # the content of a message of Chat Completions that only has calls
+    text_lists: bool = True  # content may be a list of parts where it is words alone
+    images: bool = True
+    images_in_results: bool = True
+    fields: frozenset[str] | None = None  # what a message may carry; None leaves all that came
+    reasoning: Reasons = "none"
+    reasoning_field: str | None = None  # what stands in for reasoning that a message with calls must carry
+    signature: str | None = None  # what stands in for the signature that the first call of each step must carry
+    signature_pattern: str | None = None  # the form of the signatures of words and calls, where they are sent
+
+    # Who speaks when.
+    developer: bool = True
+    functions: bool = True  # takes the role 'function', which tools replaced
+    system: Literal["among", "first", "apart"] = "among"
+    first_user: bool = False
+    needs_user: bool = False
+    alternate: bool = False  # neighbours of one role are refused
+    user_after_result: bool = True
+    prefill: bool = True
+    trailing_space: bool = True
+
+    # The tools of a request.
+    tools: Literal["free", "needed", "listed"] = "free"  # needed by a history with calls; listed: each tool of the history

@@ -1,0 +1,78 @@
+"""Passes over messages beside each other: words beside calls, the user behind a result, two of one role."""
+
+from __future__ import annotations
+
+import msgspec
+
+from suture.healing.order import CONTINUED
+from suture.healing.work import Work
+from suture.messages import Assistant, Message, Reasoning, Text, ToolCall, ToolResult, User
+
+NOTED = "(noted)"
+
+
+def apart(work: Work) -> None:
+    """Words and calls stand in messages of their own, where the target refuses them in one."""
+    if work.limits.text_with_calls:
+        return
+    messages: list[Message] = []
+    sources: list[int | None] = []
+    for at, message in enumerate(work.messages):
+        words = [part for part in message.parts if type(part) is Text] if type(message) is Assistant else []
+        if words and any(type(part) is ToolCall for part in message.parts):
+            said = "".join(part.text for part in words)
+            if work.limits.alternate or not said.strip():
+                work.note("TEXT_WITH_TOOL", at, "left out the words beside the calls", detail=said, lost="text")
+            else:
+                work.note("TEXT_WITH_TOOL", at, "moved the words into a message before the calls", detail=said)
+                messages.append(Assistant(tuple(words)))
+                sources.append(None)
+            work.remove(at, words)
+        messages.append(work.messages[at])
+        sources.append(work.sources[at])
+    work.messages, work.sources = messages, sources
+
+
+def bridge(work: Work) -> None:
+    """The assistant speaks between a result and the user, where the target wants that."""
+    if work.limits.user_after_result:
+        return
+    messages: list[Message] = []
+    sources: list[int | None] = []
+    for at, (message, source) in enumerate(zip(work.messages, work.sources, strict=True)):
+        if type(message) is User and messages and type(messages[-1]) is ToolResult:
+            action = "put a message of the assistant's between the result and the user's words"
+            work.note("USER_AFTER_TOOL", at, action, detail=NOTED)
+            messages.append(Assistant((Text(NOTED),)))
+            sources.append(None)
+        messages.append(message)
+        sources.append(source)
+    work.messages, work.sources = messages, sources
+
+
+def neighbours(work: Work) -> None:
+    """No two messages of one role stand beside each other, where the target refuses that.
+
+    They become one; but a turn in which a model thought stays as it was made, so the user speaks in between.
+    """
+    if not work.limits.alternate:
+        return
+    messages: list[Message] = []
+    sources: list[int | None] = []
+    for at, (message, source) in enumerate(zip(work.messages, work.sources, strict=True)):
+        if messages and type(message) in (User, Assistant) and type(messages[-1]) is type(message):
+            before = messages[-1]
+            if not (_thinks(before) or _thinks(message)):
+                work.note("ROLE_REPEAT", at, "joined the message with the one before")
+                messages[-1] = msgspec.structs.replace(before, parts=(*before.parts, *message.parts))
+                continue
+            work.note("ROLE_REPEAT", at, "put a message of the user's between", detail=CONTINUED)
+            messages.append(User((Text(CONTINUED),)))
+            sources.append(None)
+        messages.append(message)
+        sources.append(source)
+    work.messages, work.sources = messages, sources
+
+
+def _thinks(message: Message) -> bool:
+    return type(message) is Assistant and any(type(part) is Reasoning for part in message.parts)

@@ -47,3 +47,15 @@ def assert_all_valid(wires: Iterable[tuple[str, object]]) -> None:
     """Fail with the first request that a judge refuses."""
     for format, wire in wires:
         assert_valid(format, wire)
+
+
+def structural_problems(format: str, request: object, target: str | None = None) -> list[str]:
+    """What the judges refuse of a request in any format; some rules of a dialect are beyond them."""
+    assert isinstance(request, dict)
+    key = _checkers.LIST_KEY[format]
+    if not request[key]:
+        return []
+    found = list(_checkers.check(format, request[key], {}))
+    if format in _PROVIDER and target is None:
+        found += [str(violation) for violation in turnsafe.validate(request[key], _PROVIDER[format]).errors]
+    return found

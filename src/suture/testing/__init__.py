@@ -1,5 +1,5 @@
-"""What tests of agents, stores and models need: a model that follows a script, and the tests that every store and every
-model adapter passes.
+"""What tests of agents, stores and models need: a model that follows a script, and the tests that every store, every
+model adapter and every wire format passes.
 """
 
 from __future__ import annotations
@@ -11,13 +11,18 @@ from typing import TYPE_CHECKING
 from suture.models.scripted import ScriptedModel
 
 if TYPE_CHECKING:
+    from suture.testing.formats import FormatContract as FormatContract
     from suture.testing.models import ModelContract as ModelContract
     from suture.testing.stores import StoreContract as StoreContract
 
-__all__ = ["ModelContract", "ScriptedModel", "StoreContract"]
+__all__ = ["FormatContract", "ModelContract", "ScriptedModel", "StoreContract"]
 
 # These need pytest, which a program that only wants a script need not have.
-_CONTRACTS = {"ModelContract": "suture.testing.models", "StoreContract": "suture.testing.stores"}
+_CONTRACTS = {
+    "FormatContract": "suture.testing.formats",
+    "ModelContract": "suture.testing.models",
+    "StoreContract": "suture.testing.stores",
+}
 
 
 def __getattr__(name: str) -> object:

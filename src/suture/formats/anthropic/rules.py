@@ -118,6 +118,7 @@ RULES = by_id(
         error="messages.{i}.content.{j}: Input tag '{block}' found using 'type' does not match any of the expected tags",
         severity="DEG",
         certainty="R",
+        evidence="vercel/ai packages/anthropic fixture anthropic-fallback-replay-without-beta.error.json",
     ),
     Rule(
         id="ANT-EMPTY-TEXT",

@@ -14,6 +14,7 @@ from suture.healing.work import Options
 from suture.messages import Assistant, Message, Origin
 from suture.pairing import pair
 from suture.repair import Why, stand_in_text
+from suture.tools import check_call
 
 Case = dict[str, Any]
 
@@ -39,8 +40,11 @@ def history(case: Case) -> Case:
 
 
 def tool_call(case: Case) -> Case:
-    """Checking calls comes with the issue that builds `check_call`."""
-    raise NotImplementedError(f"{case['kind']}: a later issue checks tool calls")
+    """What `check_call` says of the call, its arguments as they may run."""
+    given = case["input"]
+    found = check_call(given["call"], given["tools"], given.get("finish_reason"))
+    call = found.call and {"id": found.call.id, "name": found.call.name, "arguments": found.call.arguments}
+    return {"status": found.status, "call": call, "reason": found.reason, "code": found.code}
 
 
 def log(case: Case) -> Case:

@@ -6,7 +6,9 @@ its answer is a text from which the model can correct itself. Received values ar
 """
 
 from suture.tools.binding import Binding
+from suture.tools.call_check import CallCheck, check_call
 from suture.tools.checking import Gated, Ready, Refused, Verdict, gate, prepare, recheck
+from suture.tools.coercion import CallChange
 from suture.tools.context import ToolContext
 from suture.tools.definition import Gate, Handler, Tool, Unbound, is_coroutine_function, is_generator_function
 from suture.tools.hooks import AfterTool, BeforeTool, blocked_because, reviewed, unpermitted, unreviewed
@@ -19,6 +21,8 @@ __all__ = [
     "AfterTool",
     "BeforeTool",
     "Binding",
+    "CallChange",
+    "CallCheck",
     "Gate",
     "Gated",
     "Handler",
@@ -30,6 +34,7 @@ __all__ = [
     "Verdict",
     "as_logged",
     "blocked_because",
+    "check_call",
     "failure_of",
     "gate",
     "is_coroutine_function",

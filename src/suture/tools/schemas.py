@@ -36,6 +36,8 @@ class Schema:
 
     def violations(self, arguments: Mapping[str, object]) -> list[str]:
         """What is wrong with arguments, one sentence each; none when they fit."""
+        if self._validator.is_valid(arguments):
+            return []
         errors = sorted(islice(self._validator.iter_errors(dict(arguments)), _MOST_ERRORS), key=_is_no_gap)
         return list(dict.fromkeys(sentence for error in errors for sentence in _sentences(error, self.source)))
 

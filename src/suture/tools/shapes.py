@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from suture.tools.nodes import Node, below, flat, names_of, objects_among
 from suture.tools.words import unknown_key
 
-_Node = Mapping[str, object]
 Path = tuple[int | str, ...]
 
 # Below these keywords stand values, not schemas.
@@ -19,7 +19,7 @@ _VALUES = frozenset(("default", "const", "enum", "examples"))
 _NAMES = frozenset(("properties", "$defs", "patternProperties"))
 
 
-def shown_schema(schema: _Node, descriptions: Mapping[str, str]) -> dict[str, object]:
+def shown_schema(schema: Node, descriptions: Mapping[str, str]) -> dict[str, object]:
     """The schema as a model sees it: an object at the top, closed, without titles, its parameters described."""
     tidy = _tidy(_unfolded(schema))
     assert isinstance(tidy, dict)
@@ -30,7 +30,7 @@ def shown_schema(schema: _Node, descriptions: Mapping[str, str]) -> dict[str, ob
     return tidy
 
 
-def _unfolded(schema: _Node) -> _Node:
+def _unfolded(schema: Node) -> Node:
     """A schema that refers to itself, with the object at the top."""
     match schema:
         case {"$ref": str(reference), "$defs": dict(definitions)}:
@@ -73,7 +73,7 @@ def _described(node: object, description: str | None) -> object:
 # Unknown keys ---------------------------------------------------------------------------------
 
 
-def unknown_keys(schema: _Node, arguments: Mapping[str, object]) -> dict[Path, str]:
+def unknown_keys(schema: Node, arguments: Mapping[str, object]) -> dict[Path, str]:
     """A sentence for each key, at any depth, that no object which may stand there has; by the path of the key."""
     found: dict[Path, str] = {}
     for path, known in _unknown([schema], arguments, (), schema):
@@ -81,76 +81,26 @@ def unknown_keys(schema: _Node, arguments: Mapping[str, object]) -> dict[Path, s
     return found
 
 
-def known_keys(schema: _Node, path: Sequence[int | str]) -> list[str]:
+def known_keys(schema: Node, path: Sequence[int | str]) -> list[str]:
     """The keys that the object at a path may have."""
-    nodes: list[_Node] = [schema]
+    nodes: list[Node] = [schema]
     for step in path:
-        nodes = _below(_flat(nodes, schema), step)
-    return _names(_objects(_flat(nodes, schema)))
+        nodes = below(flat(nodes, schema), step)
+    return names_of(objects_among(flat(nodes, schema)))
 
 
-def _unknown(nodes: Sequence[_Node], value: object, path: Path, root: _Node) -> Iterator[tuple[Path, list[str]]]:
-    flat = _flat(nodes, root)
+def _unknown(nodes: Sequence[Node], value: object, path: Path, root: Node) -> Iterator[tuple[Path, list[str]]]:
+    here = flat(nodes, root)
     match value:
         case Mapping():
-            objects = _objects(flat)
-            known = _names(objects)
+            objects = objects_among(here)
+            known = names_of(objects)
             closed = bool(objects) and all(node.get("additionalProperties") is False for node in objects)
             for key, item in value.items():
                 if closed and key not in known:
                     yield (*path, key), known
                 else:
-                    yield from _unknown(_below(flat, key), item, (*path, key), root)
+                    yield from _unknown(below(here, key), item, (*path, key), root)
         case list():
             for index, item in enumerate(value):
-                yield from _unknown(_below(flat, index), item, (*path, index), root)
-
-
-def _flat(nodes: Sequence[_Node], root: _Node) -> list[_Node]:
-    """The nodes, with references followed and alternatives side by side."""
-    found: list[_Node] = []
-    stack, seen = list(nodes), set[int]()
-    while stack:
-        node = stack.pop(0)
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        found.append(node)
-        reference, definitions = node.get("$ref"), root.get("$defs")
-        if isinstance(reference, str) and isinstance(definitions, Mapping):
-            stack.append(definitions.get(reference.removeprefix("#/$defs/"), {}))
-        for keyword in ("anyOf", "oneOf", "allOf"):
-            stack.extend(_schemas(node.get(keyword)))
-    return found
-
-
-def _below(flat: Sequence[_Node], step: int | str) -> list[_Node]:
-    """The schemas of one item or key."""
-    found: list[_Node] = []
-    for node in flat:
-        if isinstance(step, int):
-            first = _schemas(node.get("prefixItems"))
-            found += [first[step]] if step < len(first) else _schemas([node.get("items")])
-            continue
-        properties = node.get("properties")
-        if isinstance(properties, Mapping) and step in properties:
-            found += _schemas([properties[step]])
-        else:
-            found += _schemas([node.get("additionalProperties")])
-    return found
-
-
-def _schemas(value: object) -> list[_Node]:
-    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
-
-
-def _objects(flat: Sequence[_Node]) -> list[_Node]:
-    return [node for node in flat if node.get("type") == "object"]
-
-
-def _names(objects: Sequence[_Node]) -> list[str]:
-    found: dict[str, None] = {}
-    for node in objects:
-        properties = node.get("properties")
-        found.update(dict.fromkeys(properties if isinstance(properties, Mapping) else ()))
-    return list(found)
+                yield from _unknown(below(here, index), item, (*path, index), root)

@@ -11,15 +11,20 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from typing import Literal, NamedTuple, NoReturn, TypeAlias
+from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias
+
+import msgspec
 
 from suture.canonical import scrub
 
 Problem: TypeAlias = Literal[
     "invalid_json",
+    "truncated",
+    "concatenated",
     "invalid_arguments",
     "invalid_key",
     "duplicate_key",
+    "lone_surrogate",
     "too_large",
     "too_deep",
     "too_many_nodes",
@@ -40,7 +45,7 @@ _TOKENS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{]|[\]}]|,|-?\d[\d.eE+-]*
 _EXCERPT = 40
 _SHOWN = 2 * _EXCERPT
 
-_Holder: TypeAlias = Mapping[object, object] | list[object] | tuple[object, ...]
+Holder: TypeAlias = Mapping[Any, object] | list[object] | tuple[object, ...]
 _Copy: TypeAlias = dict[str, object] | list[object]
 
 
@@ -52,7 +57,9 @@ class Parsed(NamedTuple):
     reason: str | None = None
 
 
-class _Refused(Exception):  # carries the problem out of the depth of a decoder
+class Unreadable(Exception):
+    """What is no JSON value within the bounds: the code of what is wrong, and one sentence that a model can act on."""
+
     def __init__(self, error: Problem, reason: str) -> None:
         super().__init__(reason)
         self.error = error
@@ -64,44 +71,71 @@ def parse(raw: object) -> Parsed:
     try:
         if raw is None or (isinstance(raw, str) and not raw.strip()):
             return Parsed({})
-        value = _decoded(raw) if isinstance(raw, str) else raw
+        value = value_of(raw) if isinstance(raw, str) else raw
         if value is None:
             return Parsed({})
-        if isinstance(value, dict) and isinstance(raw, str) and _is_small(raw):
+        if isinstance(value, dict) and isinstance(raw, str) and is_small(raw):
             return Parsed(value)
         if not isinstance(value, Mapping):
-            raise _Refused("invalid_arguments", f"The arguments are {_a(value)}; send one JSON object.")
-        return Parsed(_checked(value))
-    except _Refused as refused:
+            raise Unreadable("invalid_arguments", f"The arguments are {kind_of(value)}; send one JSON object.")
+        return Parsed(bounded_copy(value))
+    except Unreadable as refused:
         return Parsed(None, refused.error, refused.reason)
 
 
 # Text -----------------------------------------------------------------------------------------
 
 
-def _decoded(text: str) -> object:
-    """The JSON value of the text."""
+def value_of(text: str) -> object:
+    """The JSON value of the text, an object or not.
+
+    Raises:
+        Unreadable: it is none, or breaks a bound that can be seen in the text.
+    """
+    if (found := plain(text)) is not None:
+        return found
     if len(text) > MAX_LENGTH or (not text.isascii() and len(text.encode("utf-8", "surrogatepass")) > MAX_LENGTH):
-        raise _Refused("too_large", "The arguments are longer than 8 MiB; send less in one call.")
+        raise Unreadable("too_large", "The arguments are longer than 8 MiB; send less in one call.")
     _scan(text)
     try:
         return _DECODER.decode(text)
     except json.JSONDecodeError as error:
-        raise _Refused("invalid_json", _syntax(text, error)) from None
+        raise Unreadable("invalid_json", _syntax(text, error)) from None
     except ValueError:
         raise _too_long() from None
 
 
-def _is_small(text: str) -> bool:
-    """Whether the text is too short, flat and plain to break a bound; `_finite` sees to the rest."""
-    return (
-        len(text) <= MAX_DIGITS and text.count("{") + text.count("[") <= MAX_DEPTH and "\\u" not in text and text.isascii()
-    )
+def plain(text: str) -> dict[str, object] | list[object] | None:
+    """The object or list in a small text, by the fast decoder; None when it is none, or more has to be looked at.
+
+    That decoder takes the last of two equal keys. None was lost when the value is written as the text was, or, since a
+    text without `\\u` escapes its quotes alone, with as many quotes.
+    """
+    if not is_small(text):
+        return None
+    try:
+        value: object = _decode(text)
+        again = _encode(value)
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
+        return None
+    is_whole = (len(again) == len(text) and again == text.encode()) or again.count(b'"') == text.count('"')
+    return value if is_whole and type(value) in (dict, list) else None  # type: ignore[return-value]
+
+
+_decode = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder().encode
+
+
+def is_small(text: str) -> bool:
+    """Whether a text is too short, flat and plain for its value to break a bound or hold surrogates."""
+    if len(text) > MAX_DIGITS or not text.isascii() or ("\\" in text and "\\u" in text):
+        return False
+    return text.count("{") + text.count("[") <= MAX_DEPTH
 
 
 def _scan(text: str) -> None:
     """Return when the text is within the bounds that can be seen without decoding it."""
-    if _is_small(text):
+    if is_small(text):
         return
     depth, nodes = 0, 1
     for match in _TOKENS.finditer(text):
@@ -131,7 +165,7 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _constant(name: str) -> object:
-    raise _Refused("non_finite_number", f"{name} is no JSON number; send a finite number or null.")
+    raise Unreadable("non_finite_number", f"{name} is no JSON number; send a finite number or null.")
 
 
 def _finite(token: str) -> float:
@@ -155,10 +189,14 @@ def _syntax(text: str, error: json.JSONDecodeError) -> str:
 # Values ---------------------------------------------------------------------------------------
 
 
-def _checked(root: _Holder) -> dict[str, object]:
-    """A copy of the object, within the bounds and without surrogates."""
+def bounded_copy(root: Holder) -> dict[str, object]:
+    """A copy of the object, without surrogates.
+
+    Raises:
+        Unreadable: it breaks a bound, or holds what is not JSON.
+    """
     copies: dict[str, object] = {}
-    stack: list[tuple[_Holder, _Copy, int]] = [(root, copies, 1)]
+    stack: list[tuple[Holder, _Copy, int]] = [(root, copies, 1)]
     nodes, size = 1, 0
     while stack:
         source, copy, depth = stack.pop()
@@ -170,7 +208,7 @@ def _checked(root: _Holder) -> dict[str, object]:
             if nodes > MAX_NODES:
                 raise _too_many()
             if size > MAX_LENGTH:
-                raise _Refused("too_large", "The arguments hold more than 8 MiB of text; send less in one call.")
+                raise Unreadable("too_large", "The arguments hold more than 8 MiB of text; send less in one call.")
             kept: object
             if isinstance(value, Mapping | list | tuple):
                 inner: _Copy = {} if isinstance(value, Mapping) else []
@@ -185,20 +223,51 @@ def _checked(root: _Holder) -> dict[str, object]:
     return copies
 
 
-def _items(source: _Holder) -> Iterator[tuple[str, object]]:
+def require_whole_texts(value: object) -> None:
+    """Return when no text in a JSON value holds half of a surrogate pair, of which nobody knows the other half.
+
+    Raises:
+        Unreadable: one does.
+    """
+    try:
+        _encode(value)
+    except UnicodeEncodeError:
+        if any(_HALF.search(text) for text in _texts(value)):
+            what = "A text holds half of a surrogate pair, as a cut through an emoji leaves it; send the whole character."
+            raise Unreadable("lone_surrogate", what) from None
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
+        return  # what is no JSON at all is found by whoever copies it
+
+
+def _texts(root: object) -> Iterator[str]:
+    stack = [root]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, Mapping):
+            stack.extend([*value.keys(), *value.values()])
+        elif isinstance(value, list | tuple):
+            stack.extend(value)
+
+
+_HALF = re.compile("(?<![\ud800-\udbff])[\udc00-\udfff]|[\ud800-\udbff](?![\udc00-\udfff])")
+
+
+def _items(source: Holder) -> Iterator[tuple[str, object]]:
     if not isinstance(source, Mapping):
         yield from (("", value) for value in source)
         return
     for key, value in source.items():
         if not isinstance(key, str):
-            raise _Refused("invalid_key", f"The key {_clip(repr(key))} is no text; JSON objects have text keys.")
+            raise Unreadable("invalid_key", f"The key {_clip(repr(key))} is no text; JSON objects have text keys.")
         yield key, value
 
 
 def _put(found: dict[str, object], key: str, value: object) -> None:
     name = scrub(key)
     if name in found:
-        raise _Refused("duplicate_key", f"The key {_clip(name)} is given twice in one object; give it once.")
+        raise Unreadable("duplicate_key", f"The key {_clip(name)} is given twice in one object; give it once.")
     found[name] = value
 
 
@@ -214,33 +283,34 @@ def _leaf(value: object) -> object:
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else _infinite()
-    what = _a(value)
-    raise _Refused("non_json_value", f"The arguments hold {what}; send texts, numbers, booleans, lists and objects.")
+    what = kind_of(value)
+    raise Unreadable("non_json_value", f"The arguments hold {what}; send texts, numbers, booleans, lists and objects.")
 
 
 _LONGEST = 10**MAX_DIGITS
 
 
 def _infinite() -> NoReturn:
-    raise _Refused("non_finite_number", "A number is too large or not finite; send a finite number or null.")
+    raise Unreadable("non_finite_number", "A number is too large or not finite; send a finite number or null.")
 
 
-def _too_deep() -> _Refused:
-    return _Refused("too_deep", f"The arguments are nested deeper than {MAX_DEPTH} levels; flatten them.")
+def _too_deep() -> Unreadable:
+    return Unreadable("too_deep", f"The arguments are nested deeper than {MAX_DEPTH} levels; flatten them.")
 
 
-def _too_many() -> _Refused:
-    return _Refused("too_many_nodes", f"The arguments hold more than {MAX_NODES:,} values; send less in one call.")
+def _too_many() -> Unreadable:
+    return Unreadable("too_many_nodes", f"The arguments hold more than {MAX_NODES:,} values; send less in one call.")
 
 
-def _too_long() -> _Refused:
-    return _Refused("number_too_large", "A number has more digits than can be read; send it as text.")
+def _too_long() -> Unreadable:
+    return Unreadable("number_too_large", "A number has more digits than can be read; send it as text.")
 
 
 _NAMES = {dict: "an object", list: "a list", str: "a text", bool: "a boolean", int: "a number", float: "a number"}
 
 
-def _a(value: object) -> str:
+def kind_of(value: object) -> str:
+    """What a value is, in words."""
     return "null" if value is None else _NAMES.get(type(value), f"a value of type {type(value).__name__}")
 
 

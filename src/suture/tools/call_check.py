@@ -1,0 +1,312 @@
+"""Whether a call that a model made may run as it is, as it can only have been meant, or not without asking again."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple, Protocol, TypeAlias
+
+import msgspec
+
+from suture.arguments import Unreadable, bounded_copy, is_small, kind_of, mend, plain, require_whole_texts, value_of
+from suture.errors import ConfigurationError
+from suture.messages import ToolCall
+from suture.tools.coercion import CallChange, coerced
+from suture.tools.definition import Tool
+from suture.tools.naming import Unnamed, named
+from suture.tools.nodes import Node, flat, names_of
+from suture.tools.schemas import Schema
+from suture.tools.words import bounded, unknown_name
+
+Status: TypeAlias = Literal["valid", "fixed", "ask"]
+
+# How providers say that an answer did not come to its own end.
+_CUT_OFF = frozenset(
+    (
+        "length",
+        "max_tokens",
+        "max_output_tokens",
+        "model_length",
+        "model_context_window_exceeded",
+        "incomplete",
+        "content_filter",
+        "refusal",
+        "safety",
+        "malformed_function_call",
+        "error",
+        "aborted",
+    )
+)
+# A parameter inside a value, as the markup of some templates has it: it was swallowed by the one before.
+_SWALLOWED = re.compile(r"""<(?:\w+:)?parameter(?:\s+name\s*=\s*["']?|=)([\w.-]+)|<arg_key>\s*([\w.-]+)\s*</arg_key>""")
+
+
+class CallCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be said of a call.
+
+    `status`: "valid", it may run as it is; "fixed", it may run as `call` has it, after `changes`; "ask", it may not run,
+    and `reason` tells the model why, without repeating what it sent. `code` is a stable word for what was wrong first;
+    blank when nothing was. `call` has its arguments as a dict, and is None when the model has to be asked.
+    """
+
+    status: Status
+    call: ToolCall | None = None
+    code: str = ""
+    reason: str = ""
+    changes: list[CallChange] = []
+
+
+class Checkable(Protocol):
+    """What a call is checked against: a tool, or the description of one."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def parameters(self) -> Mapping[str, object]:
+        """The JSON schema of its arguments."""
+
+    def violations(self, arguments: Mapping[str, object]) -> list[str]:
+        """What is wrong with arguments, one sentence each; none when they fit."""
+
+
+class Described(NamedTuple):
+    """A tool that is only described: its name, and the schema of its arguments."""
+
+    name: str
+    parameters: Mapping[str, object]
+
+    def violations(self, arguments: Mapping[str, object]) -> list[str]:
+        """What is wrong with arguments by the schema."""
+        return Schema(self.parameters, formats=False).violations(arguments)
+
+
+def check_call(
+    call: ToolCall | Mapping[str, object],
+    tools: Iterable[Checkable | Mapping[str, object]],
+    stop_reason: str | None = None,
+) -> CallCheck:
+    """Whether a call may run: as it is, as it can only have been meant, or not without asking the model again.
+
+    `call` is a `ToolCall`, or a dict of `id`, `name` and `arguments` (JSON text, a dict, or None). `tools` are tools, or
+    dicts of `name` and `parameters` (a JSON schema). `stop_reason` is why the model's turn ended, in any provider's word:
+    a call of a turn that was cut off is never run. Syntax, the tool's name and its arguments are mended where only one
+    thing can be meant, and checked again. Nothing is run, and nothing of the host's is asked.
+
+    Raises:
+        ConfigurationError: the call or a tool is none; says what is missing.
+        InvalidSchema: the parameters of a tool are no JSON schema.
+    """
+    found, listed = _call(call), _listed(tools)
+    if stop_reason is None and (plainly := _plainly(found, listed)):
+        return plainly
+    return checked(found, {tool.name: tool for tool in map(_checkable, listed)}, stop_reason)
+
+
+def checked(call: ToolCall, tools: Mapping[str, Checkable], stop_reason: str | None = None) -> CallCheck:
+    """`check_call` for tools by name."""
+    if stop_reason is not None and stop_reason.lower() in _CUT_OFF:
+        reason = f"The answer ended early ({stop_reason.lower()}), so this call may not be whole and was not run."
+        return CallCheck(status="ask", code="truncated", reason=f"{reason} Make it again, in smaller parts.")
+    return _Checking(call, tools).run()
+
+
+def _plainly(call: ToolCall, tools: Sequence[object]) -> CallCheck | None:
+    """The check of a call in which nothing is wrong at first sight, as most are."""
+    if call.raw is None or call.arguments is not None or "<" in call.raw:
+        return None
+    for tool in tools:
+        if isinstance(tool, Tool) and tool.name == call.name:
+            arguments = plain(call.raw)
+            if type(arguments) is dict and not tool.violations(arguments):
+                fresh = ToolCall(call.id, call.name, arguments, None, None, call.item_id, call.signature, call.ext)
+                return CallCheck(status="valid", call=fresh)
+    return None
+
+
+class _Ask(Exception):  # carries the reason out of the steps of a check
+    def __init__(self, code: str, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+        self.reason = reason
+
+
+class _Checking:
+    """One call on its way through the steps: its name, the syntax of its arguments, their shape, their values."""
+
+    def __init__(self, call: ToolCall, tools: Mapping[str, Checkable]) -> None:
+        self.call = call
+        self.tools = tools
+        self.given: object = call.raw if call.arguments is None else call.arguments
+        self.changes: list[CallChange] = []
+
+    def run(self) -> CallCheck:
+        try:
+            tool = self._tool()
+            arguments = self._fitting(tool, self._object(tool.name, self._value()))
+        except _Ask as ask:
+            return CallCheck(status="ask", code=ask.code, reason=ask.reason)
+        call = msgspec.structs.replace(self.call, name=tool.name, arguments=arguments, raw=None, error=None)
+        if not self.changes:
+            return CallCheck(status="valid", call=call)
+        return CallCheck(status="fixed", call=call, code=self.changes[0].code, changes=self.changes)
+
+    def _tool(self) -> Checkable:
+        found = named(self.call.name, self.tools)
+        if isinstance(found, Unnamed):
+            raise _Ask(found.fault, _nameless(self.call.name, found, list(self.tools)))
+        if found.slip is not None:
+            self.changes.append(CallChange(code=found.slip, old=self.call.name, new=found.name))
+        return self.tools[found.name]
+
+    def _value(self) -> object:
+        """What came as arguments, read; a text with slips as what it can only mean."""
+        given = self.given
+        if not isinstance(given, str):
+            return given if given is not None else {}
+        if not given.strip():
+            self.changes += [CallChange(code="empty_arguments", old=given, new={})]
+            return {}
+        try:
+            return value_of(given)
+        except Unreadable as error:
+            if error.error != "invalid_json":
+                raise _unreadable(self.call.name, error) from None
+        return self._mended(given)
+
+    def _mended(self, text: str) -> object:
+        try:
+            value, slips = mend(text)
+        except Unreadable as error:
+            raise _unreadable(self.call.name, error) from None
+        self.changes += [CallChange(code=slip, old=text, new=value) for slip in slips]
+        return value
+
+    def _object(self, name: str, value: object) -> dict[str, object]:
+        """The one object that a value is or holds."""
+        if isinstance(value, str):
+            value = self._unwrapped(value)
+        if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
+            self.changes.append(CallChange(code="list_for_object", old=value, new=value[0]))
+            value = value[0]
+        if value is None:
+            self.changes.append(CallChange(code="empty_arguments", old=None, new={}))
+            value = {}
+        if not isinstance(value, dict):
+            what = f"They are {kind_of(value)}; send one JSON object."
+            raise _Ask("not_an_object", f"The arguments of {name!r} cannot be read: {what} The call was not run.")
+        if isinstance(self.given, str) and is_small(self.given):
+            return value
+        try:
+            require_whole_texts(value)
+            return bounded_copy(value)
+        except Unreadable as error:
+            raise _unreadable(name, error) from None
+
+    def _unwrapped(self, text: str) -> object:
+        """What a text inside the arguments' text holds, when that is JSON again; once."""
+        if text.lstrip()[:1] not in ("{", "["):
+            return text
+        try:
+            value = value_of(text)
+        except Unreadable as error:
+            if error.error != "invalid_json":
+                raise _unreadable(self.call.name, error) from None
+            value = self._mended(text)
+        self.changes.append(CallChange(code="double_encoded", old=text, new=value))
+        return value
+
+    def _fitting(self, tool: Checkable, arguments: dict[str, object]) -> dict[str, object]:
+        """The arguments as the tool takes them."""
+        if wrong := tool.violations(arguments):
+            arguments = self._coerced(tool, arguments, wrong)
+        if swallowed := _swallowed(arguments, tool.parameters):
+            what = f"the text of a parameter holds the markup of another, {swallowed!r}; give each its own value"
+            raise _Ask("markup_leak", bounded(tool.name, [what]))
+        return arguments
+
+    def _coerced(self, tool: Checkable, arguments: dict[str, object], wrong: list[str]) -> dict[str, object]:
+        try:
+            fresh, changes = coerced(tool.parameters, arguments)
+        except Unreadable as error:
+            raise _unreadable(tool.name, error) from None
+        left = tool.violations(fresh) if changes else wrong
+        if left:
+            raise _Ask("validation_error", bounded(tool.name, left))
+        self.changes += changes
+        return fresh
+
+
+# Words ----------------------------------------------------------------------------------------
+
+
+def _nameless(name: str, found: Unnamed, known: list[str]) -> str:
+    match found.fault:
+        case "name_missing":
+            return f"The call names no tool; {unknown_name('tool', name, known)}. The call was not run."
+        case "name_ambiguous":
+            return f"The name could mean {' or '.join(map(repr, found.near))}; use the exact name. The call was not run."
+        case "concatenated":
+            both = " and ".join(map(repr, found.near))
+            return f"Two calls run into each other, of {both}; make one call for each. None was run."
+        case "unknown_tool":
+            return unknown_name("tool", name, known) + ". The call was not run."
+
+
+def _unreadable(name: str, error: Unreadable) -> _Ask:
+    return _Ask(error.error, f"The arguments of {name!r} cannot be read: {error.reason} The call was not run.")
+
+
+def _swallowed(arguments: Mapping[str, object], schema: Node) -> str | None:
+    """The parameter whose markup stands inside the text of another, and which is missing itself."""
+    absent = [name for name in names_of(flat([schema], schema)) if name not in arguments]
+    stack = list(arguments.values()) if absent else []
+    while stack:
+        value = stack.pop()
+        if isinstance(value, dict | list):
+            stack.extend(value.values() if isinstance(value, dict) else value)
+        elif isinstance(value, str) and "<" in value:
+            for found in _SWALLOWED.finditer(value):
+                if (name := found[1] or found[2]) in absent:
+                    return name
+    return None
+
+
+# What was given -------------------------------------------------------------------------------
+
+
+def _call(given: object) -> ToolCall:
+    if isinstance(given, ToolCall):
+        return given
+    if not isinstance(given, dict | Mapping) or ("name" not in given and "arguments" not in given):
+        raise ConfigurationError("check_call takes a ToolCall, or a dict of 'id', 'name' and 'arguments'.")
+    id, name, arguments = given.get("id"), given.get("name"), given.get("arguments")
+    id, name = id if isinstance(id, str) else "", name if isinstance(name, str) else ""
+    if isinstance(arguments, dict):
+        return ToolCall(id, name, arguments)
+    if arguments is None or isinstance(arguments, str):
+        return ToolCall(id, name, None, arguments)
+    try:
+        return ToolCall(id, name, None, json.dumps(arguments))
+    except (TypeError, ValueError, RecursionError):
+        raise ConfigurationError(
+            f"The arguments of a call are JSON text, a dict or None, not {kind_of(arguments)}."
+        ) from None
+
+
+def _listed(tools: Iterable[Checkable | Mapping[str, object]]) -> Sequence[Checkable | Mapping[str, object]]:
+    if isinstance(tools, list):
+        return tools
+    return list(tools.values() if isinstance(tools, dict) else tools)
+
+
+def _checkable(tool: Checkable | Mapping[str, object]) -> Checkable:
+    if not isinstance(tool, Mapping):
+        return tool
+    described = tool
+    name, parameters = described.get("name"), described.get("parameters", {})
+    if not isinstance(name, str) or not isinstance(parameters, dict):
+        raise ConfigurationError("A tool to check calls against is a Tool, or a dict of 'name' and 'parameters'.")
+    return Described(name, parameters)

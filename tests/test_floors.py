@@ -15,7 +15,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "suture"
 FLOORS = [
     {"errors", "canonical", "messages", "entries"},
     {"pairing", "repair", "replay", "arguments", "tools", "formats"},
-    {"loop", "healing"},
+    {"loop", "call_repair", "healing"},
     {"stores", "models"},
     {"session", "agent", "testing"},
     {"cli"},
@@ -30,7 +30,7 @@ INSIDE = {
     "replay": {"pairing", "repair"},
     "tools": {"arguments"},
     "formats": {"arguments"},
-    "loop": {"healing"},
+    "loop": {"call_repair", "healing"},
     "agent": {"session"},
 }
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from suture.agent import AsyncAgent as AsyncAgent
     from suture.agent import Result as Result
     from suture.agent import Signal as Signal
+    from suture.call_repair import ToolCallRepair as ToolCallRepair
     from suture.healing import Change as Change
     from suture.healing import Finding as Finding
     from suture.healing import Healed as Healed
@@ -52,12 +53,16 @@ if TYPE_CHECKING:
     from suture.session import unknown_outcomes as unknown_outcomes
     from suture.stores import Store as Store
     from suture.stores import open_store as open_store
+    from suture.tools import CallChange as CallChange
+    from suture.tools import CallCheck as CallCheck
     from suture.tools import Tool as Tool
     from suture.tools import ToolContext as ToolContext
+    from suture.tools import check_call as check_call
     from suture.tools import tool as tool
 
 _HOMES = {
     "suture.agent": ("Agent", "AsyncAgent", "Result", "Signal"),
+    "suture.call_repair": ("ToolCallRepair",),
     "suture.healing": ("Change", "Finding", "Healed", "diagnose", "dump_messages", "heal", "load_messages", "refusal"),
     "suture.loop": ("RetryPolicy",),
     "suture.messages": (
@@ -80,7 +85,7 @@ _HOMES = {
     "suture.repair": ("fill_orphans", "prune_orphans"),
     "suture.session": ("Approval", "AsyncSession", "Session", "StartedCall", "open_approvals", "unknown_outcomes"),
     "suture.stores": ("Store", "open_store"),
-    "suture.tools": ("Tool", "ToolContext", "tool"),
+    "suture.tools": ("CallChange", "CallCheck", "Tool", "ToolContext", "check_call", "tool"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

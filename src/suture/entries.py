@@ -26,6 +26,7 @@ from suture.canonical import digest
 from suture.errors import Corrupt
 from suture.messages import Message, Part, ToolCall, Usage, User, encode, with_known_parts
 
+Corrector: TypeAlias = Literal["rule", "model", "host"]
 Effect: TypeAlias = Literal["read", "idempotent", "external"]
 Settled: TypeAlias = Literal["completed", "failed", "released"]
 MarkKind: TypeAlias = Literal["run", "approval", "decided", "started", "settled", "inbox", "boundary"]
@@ -126,6 +127,21 @@ class ApprovalDecision(_Body, frozen=True, gc=False, omit_defaults=True):
     edited: str | None = None
 
 
+class Correction(_Body, frozen=True, gc=False, omit_defaults=True):
+    """kind `correction`: what was made of a call that could not run as the model made it. `text` is the arguments as the
+    model sent them, under the `name` that it gave; `call` is the call that may run, None when asking the model brought
+    none; `reason` says what was wrong. `usage` is what asking cost.
+    """
+
+    key: str
+    name: str
+    text: str
+    call: ToolCall | None
+    by: Corrector
+    reason: str = ""
+    usage: Usage | None = None
+
+
 class Steer(_Body, frozen=True, gc=False, omit_defaults=True):
     """kind `steer`: a user message for the running or the next run."""
 
@@ -184,6 +200,7 @@ Body: TypeAlias = (
     | ToolStarted
     | ApprovalRequest
     | ApprovalDecision
+    | Correction
     | Steer
     | Interrupt
     | Settlement
@@ -197,6 +214,7 @@ KINDS: dict[str, type[Body]] = {
     "tool_started": ToolStarted,
     "approval_request": ApprovalRequest,
     "approval_decision": ApprovalDecision,
+    "correction": Correction,
     "steer": Steer,
     "interrupt": Interrupt,
     "settlement": Settlement,

@@ -108,7 +108,7 @@ REFUSED = [
     ("nothing where something is required", call(None), "validation_error", "The arguments of 'order' do not fit: 'item' is missing."),
     ("an unknown tool", call({}, name="oder"), "unknown_tool", "unknown tool 'oder' (did you mean 'order'?); expected order."),
     ("a misspelt parameter", call({"itm": "tea"}), "validation_error", "'item' is missing; unknown parameter 'itm' (did you mean 'item'?); expected item, count, size, to, title."),
-    ("a text for a number", call({"item": "tea", "count": "2"}), "validation_error", "'count': input should be a valid integer, but a string came."),
+    ("a text for a number", call({"item": "tea", "count": "two"}), "validation_error", "'count': input should be a valid integer, but a string came."),
     ("a fraction for an integer", call({"item": "tea", "count": 1.5}), "validation_error", "'count': input should be a valid integer"),
     ("a number for a text", call({"item": 5}), "validation_error", "'item': input should be a valid string, but a number came."),
     ("a value outside an enum", call({"item": "tea", "size": "huge"}), "validation_error", "'size': input should be 'small' or 'large', but a string came."),

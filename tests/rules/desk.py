@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from suture.call_repair import Correct, ToolCallRepair
 from suture.entries import Draft, Entry
 from suture.errors import ModelError
 from suture.loop import Ended, Plan, run
@@ -27,6 +28,7 @@ from suture.loop.asks import (
     Written,
 )
 from suture.loop.jobs import (
+    CorrectJob,
     Done,
     Elapsed,
     Failed,
@@ -38,6 +40,7 @@ from suture.loop.jobs import (
     PermitJob,
     Raised,
     ReconcileJob,
+    RepairJob,
     Replied,
     Returned,
     Stopped,
@@ -61,6 +64,8 @@ class Desk:
     max_concurrency: int = 4
     retries: RetryPolicy = field(default_factory=RetryPolicy)
     before_tool: BeforeTool | None = None
+    repair: ToolCallRepair | Correct | None = None
+    corrections: list[Assistant | ModelError] = field(default_factory=list)
     started: list[str] = field(default_factory=list)
     requests: list[list[str]] = field(default_factory=list)
     events: list[str] = field(default_factory=list)
@@ -81,6 +86,7 @@ class Desk:
             max_concurrency=self.max_concurrency,
             retries=self.retries,
             before_tool=self.before_tool,
+            repair=self.repair,
         )
         flow = run(state, plan, None if prompt is None else User.of(prompt))
         answer: object = None
@@ -178,6 +184,12 @@ class Desk:
             if isinstance(job, PermitJob):
                 assert self.before_tool is not None
                 return Returned(self.before_tool(job.attempt.call, None))  # type: ignore[arg-type]
+            if isinstance(job, RepairJob):
+                corrected = self.corrections.pop(0)
+                return Replied(corrected) if isinstance(corrected, Assistant) else Failed(corrected)
+            if isinstance(job, CorrectJob):
+                assert callable(self.repair)
+                return Returned(self.repair(job.history, job.calls, dict(self.tools)))
             if isinstance(job, ReconcileJob):
                 assert job.tool.reconcile is not None
                 return Returned(job.tool.reconcile(job.call, None))  # type: ignore[arg-type]

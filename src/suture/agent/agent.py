@@ -72,6 +72,9 @@ class Agent(Parts):
         lease: seconds after which a silent runner may be replaced, when it is not provably dead before.
         grace: seconds that running handlers get when a run has to end.
         retries: whether, or by which `RetryPolicy`, the model is asked again when it failed or its answer cannot be kept.
+        tool_call_repair: how calls are corrected that cannot run and that no rule can mend: True asks the model once more,
+            on the side; a `ToolCallRepair` says how often, and which model; a function of (history, calls by key, tools by
+            name) returns the corrected calls by key. False answers them with what is wrong.
         before_tool: asked as before_tool(call, ctx) before a call runs, and again once it is approved. A text that it
             returns blocks the call and tells the model why; an error blocks it too. Plain or async.
         after_tool: asked as after_tool(call, result, ctx) before a result is recorded. What it returns (a ToolResult, or

@@ -11,6 +11,7 @@ from suture.agent.work import POLL, Broken, Context, Item, Reviewing
 from suture.entries import Entry
 from suture.loop.events import Event
 from suture.loop.jobs import (
+    CorrectJob,
     Done,
     Elapsed,
     Happened,
@@ -70,7 +71,7 @@ class Board:
         on = self._on.get(job.id)
         if on is None:
             return
-        if isinstance(job, WaitJob | PermitJob):
+        if isinstance(job, WaitJob | PermitJob | CorrectJob):
             self._limits[job.id] = (time.monotonic(), Stopped())
             return
         if on.ctx is not None:
@@ -139,7 +140,7 @@ class Board:
             outcome = self._given_up(on.job, outcome)
             if on.ctx is not None:
                 on.ctx.interrupted = True
-            if on.work is not None or isinstance(on.job, WaitJob | PermitJob):
+            if on.work is not None or isinstance(on.job, WaitJob | PermitJob | CorrectJob):
                 del self._on[id]
             if on.work is not None:
                 on.work.cancel()

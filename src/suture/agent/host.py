@@ -17,7 +17,7 @@ from suture.agent.work import Broken, Context, HostJob, Item, Reviewing, end_of,
 from suture.errors import NotJson
 from suture.loop import Plan
 from suture.loop.calls import result_of_job
-from suture.loop.jobs import Done, PermitJob, Raised, ReconcileJob, Returned, ToolJob
+from suture.loop.jobs import CorrectJob, Done, PermitJob, Raised, ReconcileJob, Returned, ToolJob
 from suture.messages import ToolResult
 from suture.replay import own
 from suture.session.worker import in_thread
@@ -40,6 +40,8 @@ def _target(job: HostJob, plan: Plan) -> object:
             return job.tool.reconcile
         case PermitJob():
             return plan.before_tool
+        case CorrectJob():
+            return plan.repair
         case _:
             assert_never(job)
 
@@ -59,6 +61,9 @@ def _call(job: HostJob, ctx: Context, plan: Plan) -> object:
         case PermitJob():
             assert plan.before_tool is not None
             return plan.before_tool(own(job.attempt.call), ctx)
+        case CorrectJob():
+            assert callable(plan.repair)
+            return plan.repair(job.history, {key: own(call) for key, call in job.calls.items()}, dict(plan.tools))
         case _:
             assert_never(job)
 

@@ -7,7 +7,16 @@ from __future__ import annotations
 
 import logging
 
-from suture.loop.events import ApprovalNeeded, Event, Finished, RequestMended, Retrying, ToolFinished, ToolStarting
+from suture.loop.events import (
+    ApprovalNeeded,
+    CallCorrected,
+    Event,
+    Finished,
+    RequestMended,
+    Retrying,
+    ToolFinished,
+    ToolStarting,
+)
 
 _LOG = logging.getLogger("suture")
 _LOG.addHandler(logging.NullHandler())  # a program that sets up no logging sees none of ours on its terminal
@@ -28,6 +37,8 @@ def log_event(session_id: str, event: Event) -> None:
     match event:
         case ToolStarting(key, call, attempt):
             _LOG.info("session %s: call %s (%s) starts, attempt %d", session_id, key, call.name, attempt)
+        case CallCorrected(key, _, call, by):
+            _LOG.info("session %s: call %s (%s) was corrected by the %s", session_id, key, call.name, by)
         case ToolFinished(key, result):
             _LOG.info("session %s: call %s is answered%s", session_id, key, ", as an error" if result.error else "")
         case ApprovalNeeded(key):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from dataclasses import replace
+from typing import TypeVar, cast
 
 from suture.agent.recorder import Recorder
 from suture.agent.signal import Signal
 from suture.agent.work import GRACE, Work, unprobed
+from suture.call_repair import Correct, ToolCallRepair
 from suture.errors import ConfigurationError, InvalidTool
 from suture.loop import Plan
 from suture.loop.asks import Ask
@@ -36,6 +38,7 @@ class Parts:
         lease: float = 30.0,
         grace: float = GRACE,
         retries: bool | RetryPolicy = True,
+        tool_call_repair: bool | ToolCallRepair | Correct = False,
         before_tool: BeforeTool | None = None,
         after_tool: AfterTool | None = None,
         context: object = None,
@@ -57,6 +60,7 @@ class Parts:
         self.lease = lease
         self.grace = grace
         self.retries = _policy(retries)
+        self.tool_call_repair = _repair(tool_call_repair)
         self.before_tool = _hook("before_tool(call, ctx)", before_tool, 2)
         self.after_tool = _hook("after_tool(call, result, ctx)", after_tool, 3)
         self.context = context
@@ -77,6 +81,7 @@ class Parts:
             retries=self.retries,
             before_tool=self.before_tool,
             after_tool=self.after_tool,
+            repair=self.tool_call_repair,
             owner=recorder.owner,
             lease=self.lease,
         )
@@ -100,6 +105,25 @@ def _policy(given: bool | RetryPolicy) -> RetryPolicy:
             return ONCE
         case _:
             raise ConfigurationError(f"retries is True, False or a suture.RetryPolicy, not {given!r}.")
+
+
+def _repair(given: bool | ToolCallRepair | Correct) -> ToolCallRepair | Correct | None:
+    match given:
+        case False:
+            return None
+        case True:
+            return ToolCallRepair()
+        case ToolCallRepair(model=str() as name):
+            return replace(given, model=open_model(name))
+        case ToolCallRepair(model=model):
+            return given if model is None else replace(given, model=_model(cast(Model, model)))
+        case _ if callable(given):
+            return _hook("tool_call_repair(history, calls, tools)", given, 3)
+        case _:
+            raise ConfigurationError(
+                "tool_call_repair is True, False, a suture.ToolCallRepair or a function of (history, calls, tools), "
+                f"not {given!r}."
+            )
 
 
 def _hook(what: str, given: H, count: int) -> H:

@@ -23,12 +23,13 @@ from suture.agent.work import (
     answer_plain,
     end_of,
     end_of_model,
+    end_of_repair,
 )
 from suture.errors import Fenced
 from suture.loop import Closing, Ended, Flow
 from suture.loop.asks import Append, AppendNext, AppendUnclaimed, Ask, Emit, Gate, Look, Next, Prepare, Recheck, Start, Stop
 from suture.loop.events import Event
-from suture.loop.jobs import Done, Happened, Job, ModelJob, WaitJob
+from suture.loop.jobs import Done, Happened, Job, ModelJob, RepairJob, WaitJob
 from suture.session.worker import in_thread
 
 # Questions whose answer may take time: the store is asked, or the host's own code.
@@ -139,6 +140,9 @@ class TaskDriver:
             return
         if isinstance(job, ModelJob):
             self._submit(job, None, end_of_model(self.work.model, job, self._inbox.put_nowait))
+            return
+        if isinstance(job, RepairJob):
+            self._submit(job, None, end_of_repair(self.work, job))
             return
         ctx = self.work.context_of(job, self._put)
         if is_async(job, self.work.plan):

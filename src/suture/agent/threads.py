@@ -25,12 +25,13 @@ from suture.agent.work import (
     answer_plain,
     end_of,
     end_of_model,
+    end_of_repair,
 )
 from suture.errors import ConfigurationError, Fenced
 from suture.loop import Closing, Ended, Flow
 from suture.loop.asks import Ask, Emit, Look, Next, Start, Stop
 from suture.loop.events import Event
-from suture.loop.jobs import Done, Happened, Job, ModelJob, WaitJob
+from suture.loop.jobs import Done, Happened, Job, ModelJob, RepairJob, WaitJob
 from suture.stores.shield import shielded
 
 
@@ -98,6 +99,9 @@ class ThreadDriver:
             return
         if isinstance(job, ModelJob):
             self._submit("models", job, None, end_of_model(self.work.model, job, self._inbox.put))
+            return
+        if isinstance(job, RepairJob):
+            self._submit("models", job, None, end_of_repair(self.work, job))
             return
         ctx = self.work.context_of(job, self._inbox.put)
         if is_async(job, self.work.plan):

@@ -9,16 +9,29 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from suture.agent.recorder import Recorder
 from suture.agent.signal import Signal
+from suture.call_repair import ToolCallRepair
 from suture.errors import ConfigurationError, IncompleteStream, ModelError, NotJson
 from suture.healing import Change
 from suture.loop import Plan
 from suture.loop.asks import Append, AppendNext, AppendUnclaimed, Ask, Draw, Gate, NewId, Now, Prepare, Recheck
 from suture.loop.events import Event, RequestMended, ToolProgress
-from suture.loop.jobs import Done, Failed, Job, ModelJob, PermitJob, ReconcileJob, Replied, Stopped, ToolJob
+from suture.loop.jobs import (
+    CorrectJob,
+    Done,
+    Failed,
+    Job,
+    ModelJob,
+    PermitJob,
+    ReconcileJob,
+    RepairJob,
+    Replied,
+    Stopped,
+    ToolJob,
+)
 from suture.messages import Assistant, ToolCall
 from suture.models.base import Delta, Model, Piece, ReasoningDelta, TextDelta, ToolCallDelta
 from suture.replay import own
@@ -48,7 +61,7 @@ class Reviewing:
 
 
 # The jobs that run code of the host.
-HostJob: TypeAlias = PermitJob | ToolJob | ReconcileJob
+HostJob: TypeAlias = PermitJob | CorrectJob | ToolJob | ReconcileJob
 
 # What comes in while a run waits; None wakes it to look at its signal.
 Item: TypeAlias = Done | Event | Broken | Reviewing | None
@@ -92,6 +105,9 @@ class Work:
 
     def context_of(self, job: HostJob, report: Callable[[Event | Reviewing], None]) -> Context:
         """The context of one attempt; its timeout runs from now. A hook that is asked before it has none."""
+        if isinstance(job, CorrectJob):
+            key, call = next(iter(job.calls.items()))
+            return Context(self.session, key, own(call), "", 0, None, self.context, report)
         made = job.attempt if isinstance(job, PermitJob) else job
         bounded = made.tool.timeout is not None and not isinstance(job, PermitJob)
         deadline = time.monotonic() + made.tool.timeout if bounded and made.tool.timeout is not None else None
@@ -110,7 +126,17 @@ class Work:
                 forget()
 
 
-async def end_of_model(model: Model, job: ModelJob, report: Callable[[Delta | RequestMended], None]) -> Item:
+async def end_of_repair(work: Work, job: RepairJob) -> Item:
+    """Ask the model that corrects calls. What it streams is nobody's business, and whatever breaks it is its failure."""
+    repair = work.plan.repair
+    model = repair.model if isinstance(repair, ToolCallRepair) and repair.model is not None else work.model
+    item = await end_of_model(cast(Model, model), job, lambda _: None)
+    if isinstance(item, Broken) and isinstance(item.error, Exception):
+        return Done(job, Failed(ModelError(f"Asking for corrections failed: {type(item.error).__name__}.")))
+    return item
+
+
+async def end_of_model(model: Model, job: ModelJob | RepairJob, report: Callable[[Delta | RequestMended], None]) -> Item:
     """Ask the model, handing on what it streams; its whole answer, or why there is none."""
     whole: Assistant | None = None
     changes: list[Change] = []
@@ -159,7 +185,7 @@ def _no_piece(model: Model, piece: object) -> ConfigurationError:
     )
 
 
-def _reply(model: Model, job: ModelJob, whole: Assistant, changes: tuple[Change, ...]) -> Item:
+def _reply(model: Model, job: ModelJob | RepairJob, whole: Assistant, changes: tuple[Change, ...]) -> Item:
     """The answer as a log will give it back, so that nothing is recorded that nobody can read."""
     try:
         return Done(job, Replied(as_logged(Assistant, whole), changes))

@@ -11,6 +11,7 @@ import re
 from typing import Literal, NamedTuple, TypeAlias
 
 from suture.arguments.strict import MAX_DEPTH, MAX_DIGITS, MAX_NODES, MAX_NUMBER, Unreadable
+from suture.canonical import is_encodable
 
 Slip: TypeAlias = Literal[
     "code_fence",
@@ -226,7 +227,10 @@ class _Reader:
             raise Unreadable("invalid_json", f"The arguments are not valid JSON: {problem}; write \\\\ for each backslash.")
         self._note_slips(quote, start, kinds)
         self.at += 1
-        return "".join(pieces)
+        text = "".join(pieces)
+        if is_encodable(text):
+            return text
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")  # joins pairs, keeps lone halves
 
     def _note_slips(self, quote: str, start: int, kinds: set[_Escape]) -> None:
         if quote == "'":

@@ -10,8 +10,10 @@ from suture.canonical import canonical
 from suture.entries import ApprovalRequest, Interrupt, Settlement, ToolStarted, call_digest, is_repeatable, mark
 from suture.errors import NotJson
 from suture.loop.asks import Emit, Gate, Look, Next, Prepare, Recheck, Start, Stop, ask
+from suture.loop.correcting import Correcting, Refusal
 from suture.loop.events import ApprovalNeeded, ToolStarting
 from suture.loop.jobs import (
+    CorrectJob,
     Done,
     Elapsed,
     Failed,
@@ -22,6 +24,7 @@ from suture.loop.jobs import (
     PermitJob,
     Raised,
     ReconcileJob,
+    RepairJob,
     Replied,
     Returned,
     Signalled,
@@ -76,6 +79,7 @@ class Calls:
         self._running: dict[int, ToolJob | ReconcileJob] = {}
         self._reconciled: set[str] = set()
         self.executed: set[str] = set()
+        self.correcting = Correcting(journal, plan, self)
 
     def next_job(self) -> int:
         """A number for a job, counted from 1."""
@@ -103,7 +107,7 @@ class Calls:
                 case _:
                     assert_never(one)
 
-    def carried(self, job: ModelJob | WaitJob | PermitJob) -> Flow[Any]:
+    def carried(self, job: ModelJob | WaitJob | PermitJob | RepairJob | CorrectJob) -> Flow[Any]:
         """Start the job and wait for its end, which is the answer. Results that land meanwhile are recorded; an interrupt
         stops it.
         """
@@ -133,8 +137,9 @@ class Calls:
     def _prepare(self) -> Flow[list[_Executable]]:
         """Screen the open calls in order: answer those that are refused, park those that a person must approve."""
         ready: list[_Executable] = []
+        malformed: list[Refusal] = []
         for call in [call for call in self.state.unanswered.values() if is_refused(self.state, call)]:
-            yield from self.journal.answer([(call, stand_in(call.call, "not_run", call.refused))])
+            yield from self.journal.answer([(call, stand_in(call.corrected, "not_run", call.refused))])
         for call in self.state.open_calls():
             if self.state.interrupt is not None:
                 break
@@ -146,28 +151,46 @@ class Calls:
                 case "started":
                     yield from self._rechecked(call, ready)
                 case "pending":
-                    yield from self._screened(call, ready)
+                    yield from self._screened(call, ready, malformed)
                 case _:
                     assert_never(call.status)
+        yield from self._corrected(malformed, ready)
+        ready.sort(key=lambda item: (item.call.turn.seq, item.call.slot))
         return [*ready, *self._reconcilable()]
 
-    def _screened(self, call: Call, ready: list[_Executable]) -> Flow[None]:
-        """Take up a call that never started; a person may have to approve it first."""
-        verdict = yield from self._permitted(call)
-        if isinstance(verdict, Ready) and not call.released:
-            verdict = yield from ask(Gate(verdict))
-        yield from self._go_by(verdict, call, ready)
+    def _screened(self, call: Call, ready: list[_Executable], malformed: list[Refusal]) -> Flow[None]:
+        """Take up a call that never started, or keep it for correction; a person may have to approve it first."""
+        verdict = yield from ask(Prepare(call.corrected))
+        if isinstance(verdict, Refused) and self.correcting.may_ask_about(call, verdict):
+            malformed.append(Refusal(call, call.corrected, verdict))
+            return
+        if isinstance(verdict, Ready):
+            yield from self.correcting.by_rule(call, verdict)
+        permitted = yield from self._permitted(call, verdict)
+        if isinstance(permitted, Ready) and not call.released:
+            permitted = yield from ask(Gate(permitted))
+        yield from self._go_by(permitted, call, ready)
+
+    def _corrected(self, malformed: list[Refusal], ready: list[_Executable]) -> Flow[None]:
+        """Have calls corrected that cannot run; those that still cannot are answered with the reason."""
+        if not malformed or self.state.interrupt is not None:
+            return
+        yield from self.correcting.asked(malformed)
+        for call, _, refused in malformed:
+            if self.state.interrupt is not None:
+                return
+            if call.correction is None or call.correction.call is None:
+                yield from self._refuse(call, refused)
+            else:
+                yield from self._screened(call, ready, [])
 
     def _rechecked(self, call: Call, ready: list[_Executable]) -> Flow[None]:
-        """Take up a call that was approved, or had started."""
-        yield from self._go_by((yield from self._permitted(call)), call, ready)
+        """Take up a call that was approved, or had started. What a person saw is not normalised."""
+        verdict = yield from ask(Prepare(call.corrected) if call.request is None else Recheck(call.prepared))
+        yield from self._go_by((yield from self._permitted(call, verdict)), call, ready)
 
-    def _permitted(self, call: Call) -> Flow[Verdict | None]:
-        """Whether the call may run by the tools of now, and by the host's hook; None when it is left as it is.
-
-        What a person saw is not normalised.
-        """
-        verdict = yield from ask(Prepare(call.call) if call.request is None else Recheck(call.prepared))
+    def _permitted(self, call: Call, verdict: Ready | Refused) -> Flow[Verdict | None]:
+        """Whether the call may run by the host's hook, too; None when it is left as it is."""
         if isinstance(verdict, Refused) or self.plan.before_tool is None:
             return verdict
         attempt = self._attempt_at(_Executable(call, verdict.call, verdict.tool))
@@ -181,7 +204,7 @@ class Calls:
         match verdict:
             case None:
                 pass
-            case Ready(prepared, tool):
+            case Ready(call=prepared, tool=tool):
                 ready.append(_Executable(call, prepared, tool))
             case Gated(prepared, tool):
                 yield from self._park(call, prepared, tool)
@@ -195,18 +218,18 @@ class Calls:
         if call.decision.body.approved:
             yield from self._rechecked(call, ready)
         else:
-            yield from self.journal.answer([(call, stand_in(call.call, "denied", call.decision.body.note))])
+            yield from self.journal.answer([(call, stand_in(call.corrected, "denied", call.decision.body.note))])
 
     def _refuse(self, call: Call, refused: Refused) -> Flow[None]:
         """Answer with why the call may not run; one that had started may have run all the same."""
         if call.status == "started":
-            result = stand_in(call.call, "unknown", f"another attempt was refused ({refused.error_type})")
+            result = stand_in(call.corrected, "unknown", f"another attempt was refused ({refused.error_type})")
         else:
-            result = failure_of(call.call, refused.error_type, refused.reason)
+            result = failure_of(call.corrected, refused.error_type, refused.reason)
         yield from self.journal.answer([(call, result)])
 
     def _park(self, call: Call, prepared: ToolCall, tool: Tool) -> Flow[None]:
-        changed = canonical(prepared.arguments) != canonical(call.call.arguments)
+        changed = canonical(prepared.arguments) != canonical(call.corrected.arguments)
         body = ApprovalRequest(
             key=call.key,
             call=prepared,
@@ -214,14 +237,14 @@ class Calls:
             effect=tool.effect,
             description=tool.description,
             parameters=tool.parameters,
-            provenance="normalize" if changed else None,
+            provenance=_provenance(call, normalised=changed),
         )
         yield from self.journal.append([(body, (mark("approval", call.key),), ())])
         yield from ask(Emit(ApprovalNeeded(call.key, body)))
 
     def _reconcilable(self) -> list[_Executable]:
         """The calls of unknown outcome whose tool can find out; each is asked once in a run."""
-        found = [(call, self.plan.tools.get(call.call.name)) for call in self.state.unknown_outcomes()]
+        found = [(call, self.plan.tools.get(call.corrected.name)) for call in self.state.unknown_outcomes()]
         fresh = [
             _Executable(call, call.prepared, tool)
             for call, tool in found
@@ -306,6 +329,12 @@ class Calls:
             if isinstance(one.job, ToolJob | ReconcileJob)
         ]
         return [(call, result) for call, result in found if result is not None]
+
+
+def _provenance(call: Call, *, normalised: bool) -> str | None:
+    """What made of the model's call the one that waits for approval."""
+    corrected = f"corrected by the {call.correction.by}" if call.corrected is not call.call and call.correction else None
+    return ", ".join(word for word in (corrected, "normalize" if normalised else None) if word) or None
 
 
 def result_of_job(job: ToolJob | ReconcileJob, outcome: Outcome) -> ToolResult | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
-from suture.entries import ApprovalRequest
+from suture.entries import ApprovalRequest, Corrector
 from suture.errors import ModelError
 from suture.healing import Change
 from suture.messages import Message, ToolCall, ToolResult
@@ -57,6 +57,20 @@ class Retrying:
     attempt: int
     error: ModelError
     delay: float
+
+
+@dataclass(frozen=True, slots=True)
+class CallCorrected:
+    """A call that could not run as the model made it was corrected; `call` is what may run now, under the same id.
+
+    `by` says who did: a rule, where only one thing could be meant; the model, when it was asked; or the host.
+    """
+
+    type: ClassVar[str] = "call_corrected"
+    key: str
+    made: ToolCall
+    call: ToolCall
+    by: Corrector
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +135,7 @@ Event: TypeAlias = (
     | ToolCallDelta
     | RequestMended
     | Retrying
+    | CallCorrected
     | ToolStarting
     | ToolProgress
     | ToolFinished

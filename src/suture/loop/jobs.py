@@ -9,7 +9,7 @@ from suture.entries import Entry
 from suture.errors import ModelError
 from suture.healing import Change
 from suture.loop.request import Request
-from suture.messages import Assistant, ToolCall
+from suture.messages import Assistant, Message, ToolCall
 from suture.tools import Tool
 
 
@@ -54,6 +54,23 @@ class PermitJob:
 
 
 @dataclass(frozen=True, slots=True)
+class RepairJob:
+    """Ask a model to correct calls that cannot run. What it streams is told to nobody; what breaks it is its failure."""
+
+    id: int
+    request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectJob:
+    """Ask the host's function to correct calls that cannot run, by key."""
+
+    id: int
+    history: tuple[Message, ...]
+    calls: dict[str, ToolCall]
+
+
+@dataclass(frozen=True, slots=True)
 class WaitJob:
     """Let time pass, in seconds."""
 
@@ -61,7 +78,7 @@ class WaitJob:
     seconds: float
 
 
-Job: TypeAlias = ModelJob | WaitJob | PermitJob | ToolJob | ReconcileJob
+Job: TypeAlias = ModelJob | RepairJob | WaitJob | PermitJob | CorrectJob | ToolJob | ReconcileJob
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +99,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """What the host's code returned: a handler, reviewed by `after_tool`, or `before_tool`."""
+    """What the host's code returned: a handler, reviewed by `after_tool`, or `before_tool`, or a correcting function."""
 
     value: object
 

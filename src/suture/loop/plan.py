@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
+from suture.call_repair import Correct, ToolCallRepair
 from suture.canonical import digest
 from suture.errors import ModelError
 from suture.healing import Change
@@ -25,7 +26,9 @@ Status: TypeAlias = Literal[
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run works with. `owner` and `lease` (seconds) are those of its claim."""
+    """What a run works with. `repair` says how calls that cannot run are corrected; `owner` and `lease` (seconds) are those
+    of its claim.
+    """
 
     session_id: str
     tools: dict[str, Tool] = field(default_factory=dict)
@@ -35,6 +38,7 @@ class Plan:
     retries: RetryPolicy = field(default_factory=RetryPolicy)
     before_tool: BeforeTool | None = None
     after_tool: AfterTool | None = None
+    repair: ToolCallRepair | Correct | None = None
     owner: str = ""
     lease: float = 30.0
 
@@ -77,7 +81,7 @@ def is_handed_off(state: State, tools: Mapping[str, Tool]) -> bool:
     last = state.blocks[-1] if state.blocks else None
     if not isinstance(last, TurnBlock) or not all(call.answered for call in last.calls):
         return False
-    return any(call.attempt is not None and _ends_turn(tools.get(call.call.name)) for call in last.calls)
+    return any(call.attempt is not None and _ends_turn(tools.get(call.corrected.name)) for call in last.calls)
 
 
 def _ends_turn(tool: Tool | None) -> bool:
@@ -87,7 +91,7 @@ def _ends_turn(tool: Tool | None) -> bool:
 def pending_of(state: State) -> tuple[Pending, ...]:
     """Every call that waits for somebody: for a decision, then for a settlement."""
     parked = [Pending(call.key, call.prepared, "approval") for call in state.waiting_calls() if call.status == "parked"]
-    unknown = [Pending(call.key, call.call, "unknown_outcome") for call in state.unknown_outcomes()]
+    unknown = [Pending(call.key, call.corrected, "unknown_outcome") for call in state.unknown_outcomes()]
     return (*parked, *unknown)
 
 

@@ -126,7 +126,7 @@ class _Run:
     @property
     def usage(self) -> Usage:
         """What the attempts of this run cost, as far as it is known; also those whose answer was not kept."""
-        return self.kept + self.model.usage
+        return self.kept + self.model.usage + self.calls.correcting.usage
 
     def _begin(self) -> Flow[None]:
         """Open the run. What a person stopped is closed in the same batch, since opening forgets the stop."""
@@ -183,7 +183,8 @@ class _Run:
     def _finish(self, status: Status) -> Flow[bool]:
         """End the run, unless something arrived that it can still take up."""
         error = said(self.model.error) if self.model.error is not None else None
-        body = RunFinished(self.id, status, self.usage, error, self.model.unanswered)
+        lost = (self.model.unanswered or Usage()) + self.calls.correcting.unrecorded
+        body = RunFinished(self.id, status, self.usage, error, lost if lost != Usage() else None)
         while True:
             # Taken before anything is asked: whoever else reads through the same handle moves the head meanwhile.
             head, closes = self.state.head, (mark("run", self.id), *self.state.idle_marks())

@@ -8,7 +8,16 @@ from typing import Literal, NamedTuple, TypeAlias
 import msgspec
 
 from suture.canonical import canonical
-from suture.entries import ApprovalDecision, ApprovalRequest, Settlement, ToolStarted, call_digest, call_key, is_repeatable
+from suture.entries import (
+    ApprovalDecision,
+    ApprovalRequest,
+    Correction,
+    Settlement,
+    ToolStarted,
+    call_digest,
+    call_key,
+    is_repeatable,
+)
 from suture.messages import Assistant, Message, Text, ToolCall, ToolResult
 from suture.pairing import Turn
 
@@ -42,12 +51,14 @@ class Attempt(NamedTuple):
 class Call:
     """One call of the log, by key, and all that the log knows of it.
 
-    `refused` says why its authority is in doubt, `reason` why the run that should have run it stopped.
+    `correction` is the last that was made of it; `refused` says why its authority is in doubt, `reason` why the run that
+    should have run it stopped.
     """
 
     __slots__ = (
         "attempt",
         "call",
+        "correction",
         "decision",
         "key",
         "reason",
@@ -64,6 +75,7 @@ class Call:
         self.call = call
         self.turn = turn
         self.slot = slot
+        self.correction: Correction | None = None
         self.request: Request | None = None
         self.decision: Decision | None = None
         self.attempt: Attempt | None = None
@@ -102,16 +114,22 @@ class Call:
         return self.refused is None and (self.request is None or approved)
 
     @property
+    def corrected(self) -> ToolCall:
+        """The call as it was corrected, or as the model made it."""
+        correction = self.correction
+        return correction.call if correction is not None and correction.call is not None else self.call
+
+    @property
     def edited(self) -> ToolCall | None:
         """The call as a reviewer made it; None when nobody edited it."""
         return self.decision.body.call if self.decision is not None else None
 
     @property
     def prepared(self) -> ToolCall:
-        """The call that may run: as a reviewer edited it, as it was prepared for approval, or as the model made it."""
+        """The call that may run: as a reviewer edited it, as it was prepared for approval, or as it was corrected."""
         if self.edited is not None:
             return self.edited
-        return self.request.body.call if self.request is not None else self.call
+        return self.request.body.call if self.request is not None else self.corrected
 
 
 class Single:
@@ -152,7 +170,7 @@ def settled_result(call: Call, body: Settlement) -> ToolResult:
         parts=body.content or (Text(_settled_text(body)),),
         id=f"settled:{call.key}",
         call_id=call.call.id,
-        name=call.call.name,
+        name=call.corrected.name,
         error=body.outcome == "failed",
         error_type="settled" if body.outcome == "failed" else None,
     )
@@ -182,8 +200,8 @@ def doubt_about(call: Call, body: ApprovalRequest) -> str | None:
         return "an approval was asked for twice"
     if call_digest(body.call) != body.digest:
         return "the approval request does not match its own digest"
-    if (body.call.id, body.call.name) != (call.call.id, call.call.name):
+    if (body.call.id, body.call.name) != (call.call.id, call.corrected.name):
         return "the approval request names another call"
-    if body.provenance is None and canonical(body.call.arguments) != canonical(call.call.arguments):
+    if body.provenance is None and canonical(body.call.arguments) != canonical(call.corrected.arguments):
         return "the approval request holds other arguments than the call"
     return None

@@ -15,6 +15,7 @@ from suture.entries import (
     ApprovalDecision,
     ApprovalRequest,
     Body,
+    Correction,
     Entry,
     Interrupt,
     MessageBody,
@@ -134,6 +135,8 @@ class State:
                 self._requested(entry, body)
             case ApprovalDecision():
                 self._decided(entry.seq, body)
+            case Correction():
+                self._corrected(entry.seq, body)
             case Steer():
                 self.inbox[body.id] = (entry.seq, body.message)
             case Interrupt():
@@ -328,6 +331,15 @@ class State:
         else:
             call.decision = Decision(seq, body)
             self._touch(call.turn)
+
+    def _corrected(self, seq: int, body: Correction) -> None:
+        self.usage += body.usage or Usage()
+        call = self.calls.get(body.key)
+        if call is None or call.status != "pending" or (body.call is not None and body.call.id != call.call.id):
+            self._find(seq, "CORRECTION_INVALID", f"{body.key} waits for no such correction; this one is not used")
+            return
+        call.correction = body
+        self._touch(call.turn)
 
     def _settled(self, seq: int, body: Settlement) -> None:
         call = self.calls.get(body.key)

@@ -45,11 +45,12 @@ class RequestView:
 
 
 def _as_it_ran(block: TurnBlock) -> Assistant:
-    """The assistant message with ids that are given once, and with the arguments that a reviewer let run."""
-    if all(call.edited is None and call.call.id == name for call, name in zip(block.calls, block.names, strict=True)):
+    """The assistant message with ids that are given once, and with its calls as they were corrected or let run."""
+    pairs = zip(block.calls, block.names, strict=True)
+    if all(call.edited is None and call.corrected is call.call and call.call.id == name for call, name in pairs):
         return block.message
     sent = iter(
-        msgspec.structs.replace(call.edited or call.call, id=name)
+        msgspec.structs.replace(call.edited or call.corrected, id=name)
         for call, name in zip(block.calls, block.names, strict=True)
     )
     parts = tuple(next(sent) if type(part) is ToolCall else part for part in block.message.parts)
@@ -59,7 +60,7 @@ def _as_it_ran(block: TurnBlock) -> Assistant:
 def stand_in_for(call: Call) -> ToolResult:
     """What a request says of a call without a result, by what the log knows of it."""
     why, reason = _unanswered_because(call)
-    return msgspec.structs.replace(stand_in(call.call, why, reason), id=f"stand-in:{call.key}")
+    return msgspec.structs.replace(stand_in(call.corrected, why, reason), id=f"stand-in:{call.key}")
 
 
 def _unanswered_because(call: Call) -> tuple[Why, str | None]:

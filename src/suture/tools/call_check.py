@@ -110,7 +110,14 @@ def checked(call: ToolCall, tools: Mapping[str, Checkable], stop_reason: str | N
     if stop_reason is not None and stop_reason.lower() in _CUT_OFF:
         reason = f"The answer ended early ({stop_reason.lower()}), so this call may not be whole and was not run."
         return CallCheck(status="ask", code="truncated", reason=f"{reason} Make it again, in smaller parts.")
-    return _Checking(call, tools).run()
+    found = meant(call, tools)
+    if isinstance(found, NotMeant):
+        return CallCheck(status="ask", code=found.code, reason=found.reason)
+    if found.wrong:
+        return CallCheck(status="ask", code="validation_error", reason=bounded(found.tool.name, found.wrong))
+    if not found.changes:
+        return CallCheck(status="valid", call=found.call)
+    return CallCheck(status="fixed", call=found.call, code=found.changes[0].code, changes=found.changes)
 
 
 def _plainly(call: ToolCall, tools: Sequence[object]) -> CallCheck | None:
@@ -126,14 +133,36 @@ def _plainly(call: ToolCall, tools: Sequence[object]) -> CallCheck | None:
     return None
 
 
-class _Ask(Exception):  # carries the reason out of the steps of a check
+class Meant(NamedTuple):
+    """What a call can only have meant: the tool, and the arguments as a dict of their own. `read` is the call before any
+    value was changed; `wrong` is what does not fit all the same, one sentence each.
+    """
+
+    call: ToolCall
+    read: ToolCall
+    tool: Checkable
+    changes: list[CallChange]
+    wrong: list[str]
+
+
+class NotMeant(Exception):
+    """A call of which nobody can say what it means: a code, and the reason for the model."""
+
     def __init__(self, code: str, reason: str) -> None:
         super().__init__(reason)
         self.code = code
         self.reason = reason
 
 
-class _Checking:
+def meant(call: ToolCall, tools: Mapping[str, Checkable]) -> Meant | NotMeant:
+    """What a call can only have meant."""
+    try:
+        return _Reading(call, tools).run()
+    except NotMeant as unclear:
+        return unclear
+
+
+class _Reading:
     """One call on its way through the steps: its name, the syntax of its arguments, their shape, their values."""
 
     def __init__(self, call: ToolCall, tools: Mapping[str, Checkable]) -> None:
@@ -142,21 +171,17 @@ class _Checking:
         self.given: object = call.raw if call.arguments is None else call.arguments
         self.changes: list[CallChange] = []
 
-    def run(self) -> CallCheck:
-        try:
-            tool = self._tool()
-            arguments = self._fitting(tool, self._object(tool.name, self._value()))
-        except _Ask as ask:
-            return CallCheck(status="ask", code=ask.code, reason=ask.reason)
-        call = msgspec.structs.replace(self.call, name=tool.name, arguments=arguments, raw=None, error=None)
-        if not self.changes:
-            return CallCheck(status="valid", call=call)
-        return CallCheck(status="fixed", call=call, code=self.changes[0].code, changes=self.changes)
+    def run(self) -> Meant:
+        tool = self._tool()
+        arguments = self._object(tool.name, self._value())
+        read = msgspec.structs.replace(self.call, name=tool.name, arguments=arguments, raw=None, error=None)
+        arguments, wrong = self._fitting(tool, arguments)
+        return Meant(msgspec.structs.replace(read, arguments=arguments), read, tool, self.changes, wrong)
 
     def _tool(self) -> Checkable:
         found = named(self.call.name, self.tools)
         if isinstance(found, Unnamed):
-            raise _Ask(found.fault, _nameless(self.call.name, found, list(self.tools)))
+            raise NotMeant(found.fault, _nameless(self.call.name, found, list(self.tools)))
         if found.slip is not None:
             self.changes.append(CallChange(code=found.slip, old=self.call.name, new=found.name))
         return self.tools[found.name]
@@ -195,8 +220,8 @@ class _Checking:
             self.changes.append(CallChange(code="empty_arguments", old=None, new={}))
             value = {}
         if not isinstance(value, dict):
-            what = f"They are {kind_of(value)}; send one JSON object."
-            raise _Ask("not_an_object", f"The arguments of {name!r} cannot be read: {what} The call was not run.")
+            what = f"The arguments are {kind_of(value)}; send one JSON object."
+            raise NotMeant("not_an_object", f"The arguments of {name!r} cannot be read: {what} The call was not run.")
         if isinstance(self.given, str) and is_small(self.given):
             return value
         try:
@@ -218,25 +243,26 @@ class _Checking:
         self.changes.append(CallChange(code="double_encoded", old=text, new=value))
         return value
 
-    def _fitting(self, tool: Checkable, arguments: dict[str, object]) -> dict[str, object]:
-        """The arguments as the tool takes them."""
+    def _fitting(self, tool: Checkable, arguments: dict[str, object]) -> tuple[dict[str, object], list[str]]:
+        """The arguments as the tool takes them, as far as they can only mean that, and what is still wrong."""
         if wrong := tool.violations(arguments):
-            arguments = self._coerced(tool, arguments, wrong)
+            arguments, wrong = self._coerced(tool, arguments, wrong)
         if swallowed := _swallowed(arguments, tool.parameters):
             what = f"the text of a parameter holds the markup of another, {swallowed!r}; give each its own value"
-            raise _Ask("markup_leak", bounded(tool.name, [what]))
-        return arguments
+            raise NotMeant("markup_leak", bounded(tool.name, [what]))
+        return arguments, wrong
 
-    def _coerced(self, tool: Checkable, arguments: dict[str, object], wrong: list[str]) -> dict[str, object]:
+    def _coerced(
+        self, tool: Checkable, arguments: dict[str, object], wrong: list[str]
+    ) -> tuple[dict[str, object], list[str]]:
         try:
             fresh, changes = coerced(tool.parameters, arguments)
         except Unreadable as error:
             raise _unreadable(tool.name, error) from None
-        left = tool.violations(fresh) if changes else wrong
-        if left:
-            raise _Ask("validation_error", bounded(tool.name, left))
+        if not changes:
+            return arguments, wrong
         self.changes += changes
-        return fresh
+        return fresh, tool.violations(fresh)
 
 
 # Words ----------------------------------------------------------------------------------------
@@ -255,8 +281,8 @@ def _nameless(name: str, found: Unnamed, known: list[str]) -> str:
             return unknown_name("tool", name, known) + ". The call was not run."
 
 
-def _unreadable(name: str, error: Unreadable) -> _Ask:
-    return _Ask(error.error, f"The arguments of {name!r} cannot be read: {error.reason} The call was not run.")
+def _unreadable(name: str, error: Unreadable) -> NotMeant:
+    return NotMeant(error.error, f"The arguments of {name!r} cannot be read: {error.reason} The call was not run.")
 
 
 def _swallowed(arguments: Mapping[str, object], schema: Node) -> str | None:

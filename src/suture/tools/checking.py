@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
 import msgspec
 
 from suture.arguments import parse
+from suture.canonical import canonical
 from suture.messages import ToolCall
+from suture.tools.call_check import NotMeant, meant
+from suture.tools.coercion import CallChange
 from suture.tools.definition import Tool, Validate
 from suture.tools.words import bounded, unknown_name
 
 
 class Ready(NamedTuple):
-    """The call may run."""
+    """The call may run. `fixed` is what it was mended to where only that could be meant, before it was normalised; None
+    when the model made it so. `reason` is what was wrong with it then.
+    """
 
     call: ToolCall
     tool: Tool
+    fixed: ToolCall | None = None
+    reason: str = ""
 
 
 class Gated(NamedTuple):
@@ -39,11 +46,27 @@ Verdict: TypeAlias = Ready | Gated | Refused
 
 
 def prepare(call: ToolCall, tools: Mapping[str, Tool]) -> Ready | Refused:
-    """Whether a model's call may run if nobody has to approve it. Its arguments are normalised, this once, then checked."""
-    read = _read(call, tools)
-    if isinstance(read, Refused):
-        return read
-    normal = _normal(read)
+    """Whether a model's call may run if nobody has to approve it. What it can only have meant is read from it, its
+    arguments are normalised, this once, then checked.
+    """
+    found = meant(call, tools)
+    if isinstance(found, NotMeant):
+        nameless = found.code.startswith("name_") or found.code == "unknown_tool"
+        return Refused("unknown_tool" if nameless else "validation_error", found.reason)
+    tool = tools[found.tool.name]
+    if tool.normalize is not None:
+        normal = _taken(call, found.read, tool, found.changes)
+        if isinstance(normal, Ready) or not found.changes:
+            return normal
+    return _taken(call, found.call, tool, found.changes)
+
+
+def _taken(made: ToolCall, call: ToolCall, tool: Tool, changes: Iterable[CallChange]) -> Ready | Refused:
+    """The call, normalised and checked; `fixed` where it is not what the model made."""
+    same = made.arguments is not None and canonical(made.arguments) == canonical(call.arguments)
+    fixed = None if same and made.name == call.name else call
+    reason = ", ".join(dict.fromkeys(change.code for change in changes)) if fixed is not None else ""
+    normal = _normal(Ready(call, tool, fixed, reason))
     return normal if isinstance(normal, Refused) else _checked(normal)
 
 
@@ -76,7 +99,7 @@ def _read(call: ToolCall, tools: Mapping[str, Tool]) -> Ready | Refused:
 
 def _normal(ready: Ready) -> Ready | Refused:
     """The call with the arguments that were meant."""
-    call, tool = ready
+    call, tool = ready.call, ready.tool
     if tool.normalize is None:
         return ready
     try:
@@ -87,12 +110,12 @@ def _normal(ready: Ready) -> Ready | Refused:
     if normal is None or normal.arguments is None:
         _abandon(given)
         return _host_failure("normalize_error", call, "could not be normalised", "what came back is no JSON object")
-    return Ready(msgspec.structs.replace(call, arguments=normal.arguments), tool)
+    return ready._replace(call=msgspec.structs.replace(call, arguments=normal.arguments))
 
 
 def _checked(ready: Ready) -> Ready | Refused:
     """The call, when its arguments fit the schema and the tool's own `validate` has nothing to say."""
-    call, tool = ready
+    call, tool = ready.call, ready.tool
     arguments = call.arguments or {}
     if wrong := tool.violations(arguments):
         return Refused("validation_error", bounded(call.name, wrong))

@@ -172,7 +172,8 @@ def free(store: Store, id: str = ID) -> None:
 class Scenario:
     """A conversation: the tools that its one turn calls, those of them that a person must approve, and what happens
     inside handlers and at the run's questions. `said` is what people say after the prompt, `fails` how often each new
-    model fails before it answers, `hooked` whether the host has hooks; a tool of `ends_turn` leaves no last answer.
+    model fails before it answers, `hooked` whether the host has hooks; a tool of `ends_turn` leaves no last answer. With
+    `slips`, a rule corrects the first call of the turn, and the model, asked on the side, the others.
     """
 
     name: str
@@ -186,6 +187,7 @@ class Scenario:
     fails: int = 0
     hooked: bool = False
     ends_turn: tuple[str, ...] = ()
+    slips: bool = False
 
     @property
     def ends(self) -> Literal["completed", "handed_off"]:
@@ -227,6 +229,7 @@ SCENARIOS = {
         Scenario("retried", ("send",), fails=1),
         Scenario("hooked", ("send", "look"), gated=("send",), hooked=True),
         Scenario("handed off", ("look", "send"), ends_turn=("send",)),
+        Scenario("corrected", ("send", "look"), gated=("look",), slips=True),
     )
 }
 
@@ -311,13 +314,23 @@ def is_first_turn(request: Request) -> bool:
     return not any(isinstance(message, Assistant) for message in request.messages)
 
 
+def is_asked_on_the_side(request: Request) -> bool:
+    """Whether the model is asked to correct its calls."""
+    return "could not be run" in request.messages[-1].text
+
+
 def model_of(scenario: Scenario, world: World, steps: int) -> ScriptedModel:
     """A model whose answer depends on nothing but the number of answers in its request."""
     calls = [{"id": f"c{n}", "name": name, "arguments": {"n": n}} for n, name in enumerate(scenario.calls)]
+    corrections = [{"id": f"n{n}", "name": "correct_call", "arguments": call} for n, call in enumerate(calls)]
+    if scenario.slips:
+        calls = [{**call, "arguments": {"n": str(n) if n == 0 else "some"}} for n, call in enumerate(calls)]
 
     async def step(request: Request) -> Mapping[str, object]:
         answered = sum(isinstance(message, Assistant) for message in request.messages)
         await world.thinking(answered)
+        if is_asked_on_the_side(request):
+            return {"calls": corrections[1:]}
         return {"text": ON_IT, "calls": calls} if calls and answered == 0 else {"text": DONE}
 
     failures: list[Step] = [Overloaded("Too many at once.", retry_after=0.0) for _ in range(scenario.fails)]
@@ -359,6 +372,7 @@ class Story:
             tools=tools_of(self.scenario),
             context=self,
             max_concurrency=self.scenario.max_concurrency,
+            tool_call_repair=self.scenario.slips,
             before_tool=permit if self.scenario.hooked else None,
             after_tool=review if self.scenario.hooked else None,
             grace=self.grace,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks import adapters, append, heal, turn
+from benchmarks import adapters, append, calls, heal, turn
 
 
 def main() -> None:
@@ -11,6 +11,7 @@ def main() -> None:
         ("A durable append against a bare transaction that reads and writes the same rows", append),
         ("A scripted turn with a history before it", turn),
         (f"A streamed answer of {adapters.WORDS} chunks through an adapter, against the vendor's SDK alone", adapters),
+        ("A call checked, against decoding and validating it by hand", calls),
         ("Healing 10,000 messages with a fault in one turn of 50, against turnsafe", heal),
     ):
         print(f"\n{title}")

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from suture import Assistant, Message, Result, ToolCall, User
     from suture.loop.events import (
         ApprovalNeeded,
+        CallCorrected,
         Event,
         MessageRecorded,
         ReasoningDelta,
@@ -41,6 +42,7 @@ class Teller:
             "reasoning_delta": self._reasoning,
             "request_mended": self._mended,
             "retry": self._retrying,
+            "call_corrected": self._corrected,
             "tool_started": self._starting,
             "tool_progress": self._progress,
             "tool_result": self._finished,
@@ -134,6 +136,11 @@ class Teller:
         self._calls[event.key] = self._running[event.key] = event.call
         again = f" (attempt {event.attempt})" if event.attempt > 1 else ""
         self._screen.hang(event.key, *self._call(event.key), (again, "yellow"), indent=2)
+
+    def _corrected(self, event: CallCorrected) -> None:
+        self._calls[event.key] = event.call
+        made, now = bounded(call_words(event.made), CALL), bounded(call_words(event.call), CALL)
+        self._note(f"Corrected by the {event.by}: {made} is now {now}")
 
     def _progress(self, event: ToolProgress) -> None:
         self._screen.line((f"{event.call.name}: {bounded(event.text, CALL)}", "dim"), indent=4)

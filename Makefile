@@ -4,7 +4,9 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 LIVE_STAMP := .venv/.live-installed
 
-.PHONY: setup demo test check bench lock lint types spec live-local clean
+N ?= 20000
+
+.PHONY: setup demo test check bench fuzz lock lint types spec live-local clean
 
 setup: $(STAMP)
 
@@ -47,6 +49,10 @@ check: lint types test
 
 bench: setup
 	$(BIN)/python -m benchmarks
+
+# Heals that many broken histories and looks for what must never happen.
+fuzz: setup
+	$(BIN)/python -m tests.fuzz $(N)
 
 spec: setup
 	$(BIN)/python -m tests.spec

@@ -34,6 +34,17 @@ def blanks(work: Work) -> None:
             work.remove(at, gone)
 
 
+def failures(work: Work) -> None:
+    """In a request of our own a failed call says that it failed, where the target has no mark for that (X-ERR-FLAG)."""
+    if work.limits.error_mark or not work.options.strict:
+        return
+    for at, message in enumerate(work.messages):
+        silent = all(type(part) is Text and not part.text.strip() for part in message.parts)
+        if type(message) is ToolResult and message.error and silent:
+            work.note("RESULT_EMPTY_ERROR", at, "said that the tool failed", call=message.call_id, detail=FAILED)
+            work.replace(at, parts=(Text(FAILED),))
+
+
 def _result(work: Work, at: int, result: ToolResult, gone: Sequence[Part]) -> None:
     # A result that is one blank text goes out as that text, which is allowed; in a list it is not.
     listed = len(result.parts) > 1 or own(result.ext, work.format.name).get("content") == "list"

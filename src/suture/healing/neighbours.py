@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from suture.healing.order import CONTINUED
+from suture.healing.turns import goes_on
 from suture.healing.work import Work
 from suture.messages import Assistant, Message, Reasoning, Text, ToolCall, ToolResult, User
 
@@ -62,7 +63,7 @@ def neighbours(work: Work) -> None:
     for at, (message, source) in enumerate(zip(work.messages, work.sources, strict=True)):
         if messages and type(message) in (User, Assistant) and type(messages[-1]) is type(message):
             before = messages[-1]
-            if not (_thinks(before) or _thinks(message)):
+            if goes_on(before, message) or not (_thinks(before) or _thinks(message)):
                 work.note("ROLE_REPEAT", at, "joined the message with the one before")
                 messages[-1] = msgspec.structs.replace(before, parts=(*before.parts, *message.parts))
                 continue

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from suture.healing import Healed, diagnose, dump_messages, fit, heal, load_messages
 from tests.formats.histories import History, Json, any_history
-from tests.judges import problems
+from tests.judges import problems, sdk_problems
 
 FORMATS = pytest.mark.parametrize("format", ["openai-chat", "anthropic"])
 MANY = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -22,7 +22,19 @@ MANY = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCh
 # Rules that neither judge knows; docs/decisions/rules-beyond-the-judges.md argues each of them.
 BEYOND = {
     "openai-chat": {"ID_LENGTH", "TEXT_EMPTY", "FIELD_UNKNOWN", "NAME_PATTERN", "CONTENT_NULL", "IMAGE_ROLE"},
-    "anthropic": {"ID_CHARS", "NAME_PATTERN", "RESULT_SPLIT", "CALL_NOT_TAIL", "TRAILING_WHITESPACE", "RESULT_EMPTY_ERROR"},
+    "anthropic": {
+        "ID_CHARS",
+        "NAME_PATTERN",
+        "RESULT_SPLIT",
+        "CALL_NOT_TAIL",
+        "TRAILING_WHITESPACE",
+        "RESULT_EMPTY_ERROR",
+        "THINKING_FOREIGN",
+        "THINKING_MODIFIED",
+        "CACHE_MARKS",
+        "IMAGE_EMPTY",
+        "IMAGE_UNSUPPORTED",
+    },
 }
 
 
@@ -92,6 +104,7 @@ def test_what_is_healed_is_accepted(format: str, data: st.DataObject) -> None:
     """Judges that share no code with suture find nothing left, and neither does suture."""
     out = messages_of(heal(drawn(data, format), format))
     assert not judged(format, out)
+    assert not sdk_problems(format, out)
     assert not [each for each in diagnose(out, format) if each.severity == "REJ"]
 
 
@@ -193,6 +206,7 @@ def test_a_request_fits_whatever_it_is_made_of(format: str, target: str, data: s
     request = fit(messages, target).history
     assert isinstance(request, dict)
     assert not judged(target, request["messages"])
+    assert not sdk_problems(target, request["messages"])
     assert heal(request, target).history is request
     assert fit(messages, target).history == request
 

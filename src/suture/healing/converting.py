@@ -70,7 +70,7 @@ def converted(history: object, source: Format, form: Format, limits: Limits) -> 
     request, more = fitted(work, form.with_offers({}, offers) if offers else {})
     if refused := [each for each in form.check(request, limits, open_tail=False) if each.refused and not each.hint]:
         raise unhealable(refused)
-    changes = [*given.changes, *[_handed_over(change) for change in [*work.changes, *more]]]
+    changes = [_handed_over(change) for change in [*given.changes, *work.changes, *more]]
     left: list[str] = []
     if source.name != form.name:
         changes += losses(messages, work.sources, places, source, limits)

@@ -28,7 +28,8 @@ def losses(
     """What the messages that are kept had for their own provider and no other has a place for."""
     for at in sorted({index for index in kept if index is not None}):
         message = messages[at]
-        if type(message) is ToolResult and message.error and not limits.error_mark:
+        # Of one without words, the words that went in are reported.
+        if type(message) is ToolResult and message.error and message.parts and not limits.error_mark:
             yield _unmarked(message, places(at)[0])
         if message.ext is None and all(type(part) in (Opaque, Reasoning) or part.ext is None for part in message.parts):  # type: ignore[union-attr]
             continue

@@ -119,7 +119,8 @@ def foreign(work: Work) -> None:
         gone = [part for part in message.parts if type(part) is not Text and not _may_stand(work, message, part)]
         for part in gone:
             lost: Lost = "call" if type(part) is ToolCall else "image" if type(part) is Image else "text"
-            work.note("BLOCK_UNKNOWN", at, "left out what has no place here", part=part, detail=as_text(part), lost=lost)
+            action, case = "left out what has no place here", "call" if type(part) is ToolCall else ""
+            work.note("BLOCK_UNKNOWN", at, action, part=part, detail=as_text(part), lost=lost, case=case)
         if gone:
             work.remove(at, gone)
             # A message of a role that only its own provider knows is kept as one such part.

@@ -36,7 +36,7 @@ def _as_words(work: Work, at: int, part: Part) -> Part:
     raw = part.raw if type(part) is Opaque and work.format.takes(part) else None
     if not isinstance(raw, dict) or raw.get("type") not in _WORDS or not isinstance(raw.get("text"), str):
         return part
-    work.note("BLOCK_UNKNOWN", at, "made the words of another API a text", part=part)
+    work.note("BLOCK_UNKNOWN", at, "made the words of another API a text", part=part, detail=raw["text"])
     return Text(raw["text"])
 
 
@@ -66,13 +66,16 @@ def _halves(work: Work, at: int, held: set[str], called: set[str]) -> None:
         waits = name in held and (is_call or name in called)
         if waits or (is_call and is_paused):
             continue
-        is_mcp = _kind(part).startswith("mcp_")
-        words = Text(summary(_raw(part), None)) if is_call and is_mcp else None
-        gone[id(part)] = words
+        case = "mcp" if _kind(part).startswith("mcp_") else ""
         code = "SERVER_CALL_UNPAIRED" if is_call else "SERVER_RESULT_ORPHAN"
-        lost: Lost = "none" if words else "call" if is_call else "result"
-        action = "put words where half a pair was" if words else "left out half of a server tool's pair"
-        work.note(code, at, action, part=part, detail=as_text(part), lost=lost, case="mcp" if is_mcp else "")
+        gone[id(part)] = None
+        if is_call and case:
+            words = summary(_raw(part), None)
+            work.note(code, at, "put words where half a pair was", part=part, call=name, detail=words, case=case)
+            gone[id(part)] = Text(words)
+        lost: Lost = "call" if is_call else "result"
+        action = "left out half of a server tool's pair"
+        work.note(code, at, action, part=part, call=name, detail=as_text(part), lost=lost, case=case)
     _without(work, at, gone)
 
 
@@ -95,15 +98,25 @@ def _tell(work: Work, at: int, parts: Sequence[Part], code: str = "BLOCK_UNKNOWN
         result = results.pop(_id(call), None) if _is_call(call) else None
         if not _is_call(call) or (result is None and not case):
             continue
-        words = Text(summary(_raw(call), _raw(result))) if result is not None else None
-        action = "put words where a server tool's call and its result were" if words else "left out a server tool's call"
+        gone[id(call)] = None
+        if result is not None:
+            words = _apart(work, at, call, summary(_raw(call), _raw(result)))
+            action = "put words where a server tool's call and its result were"
+            work.note(code, at, action, part=call, call=_id(call), detail=words, case=case)
+            gone |= {id(call): Text(words), id(result): None}
         detail = as_text(call) + (as_text(result) if result is not None else "")
         lost: Lost = "call" if result is None else "result"
+        action = "left out what a server tool was asked and what it answered"
         work.note(code, at, action, part=call, call=_id(call), detail=detail, lost=lost, case=case)
-        gone[id(call)] = words
-        if result is not None:
-            gone[id(result)] = None
     _without(work, at, gone)
+
+
+def _apart(work: Work, at: int, call: Part, words: str) -> str:
+    """The words on a line of their own, where the texts of a message may be joined."""
+    parts = work.messages[at].parts
+    is_block = work.format.takes(call)
+    begin = "" if is_block or call is parts[0] else "\n"
+    return begin + words + ("" if is_block or _id(parts[-1]) == _id(call) else "\n")
 
 
 def _without(work: Work, at: int, gone: dict[int, Part | None]) -> None:

@@ -12,23 +12,24 @@ def thoughts(work: Work) -> None:
         return
     for at, message in enumerate(work.messages):
         if type(message) is Assistant and (gone := _copies(message)):
-            for part in gone:
-                work.note("THINKING_MODIFIED", at, "left out a copy of a thought", part=part)
-            work.remove(at, gone)
+            for slot in gone:
+                work.note("THINKING_MODIFIED", at, "left out a copy of a thought", part=message.parts[slot])
+            work.replace(at, parts=tuple([part for slot, part in enumerate(message.parts) if slot not in gone]))
     # Of what the request asks for, only the check knows.
     if "THINKING_DISABLED_FINAL" in work.found:
         _final(work)
 
 
-def _copies(message: Assistant) -> list[Part]:
-    first: dict[str, Reasoning] = {}
-    gone: list[Part] = []
-    for part in message.parts:
+def _copies(message: Assistant) -> set[int]:
+    """The indexes of thoughts that stand in the message before."""
+    first: dict[str, Part] = {}
+    gone: set[int] = set()
+    for slot, part in enumerate(message.parts):
         signature = (part.signature or part.encrypted) if type(part) is Reasoning else None
-        if type(part) is Reasoning and signature:
-            known = first.setdefault(signature, part)
-            if known is not part and known == part:
-                gone.append(part)
+        if signature and first.get(signature) == part:
+            gone.add(slot)
+        elif signature:
+            first.setdefault(signature, part)
     return gone
 
 

@@ -28,9 +28,11 @@ def copies(messages: list[Json], thinking: list[int]) -> Iterator[Finding]:
         first: dict[str, Json] = {}
         for at, block in enumerate(messages[index]["content"]):
             signature = _signature(block) if is_thought(block) else None
-            if signature and first.setdefault(signature, block) is not block and first[signature] == block:
+            if signature and first.get(signature) == block:
                 sentence = "The thought stands in the message before; a copy of it went in."
                 yield _finding("ANT-THINK-FROZEN", "THINKING_MODIFIED", index, at, sentence)
+            elif signature:
+                first.setdefault(signature, block)
 
 
 def _signature(block: Json) -> str | None:

@@ -110,9 +110,10 @@ def _too_large(data: str, most: int) -> Fault:
 
 def _decoded(data: str, most: int) -> bytes:
     """The first bytes of base64 data; what is no base64 is passed over."""
-    text = "".join(data[: most * 4 // 3 + 8].encode("ascii", "ignore").decode().split())
+    text = "".join(data[: most * 4 // 3 + 8].encode("ascii", "ignore").decode().split()).rstrip("=")
+    text = text[:-1] if len(text) % 4 == 1 else text
     try:
-        return a2b_base64(text[: len(text) // 4 * 4])[:most]
+        return a2b_base64(text + "=" * (-len(text) % 4))[:most]
     except ValueError:
         return b""
 

@@ -13,11 +13,12 @@ from suture.messages import Image, Opaque, Part, Text
 
 
 class _Place(NamedTuple):
-    """A picture: its message, its index among the parts, and what it is."""
+    """A picture: its message, its index among the parts, what it is, and what it came as."""
 
     at: int
     slot: int
     part: Image
+    given: Part
 
 
 def media(work: Work) -> None:
@@ -26,7 +27,7 @@ def media(work: Work) -> None:
     if limits is None:
         return
     places = [
-        _Place(at, slot, picture)
+        _Place(at, slot, picture, part)
         for at, message in enumerate(work.messages)
         for slot, part in enumerate(message.parts)
         if (picture := _picture(part)) is not None
@@ -76,7 +77,7 @@ def _mended(work: Work, place: _Place, limits: Pictures) -> _Place | None:
         return None
     if named is not None:
         detail = f"{named.why}; sent as {media_type}"
-        work.note(named.code, place.at, "put the picture's media type right", part=_part(work, place), detail=detail)
+        work.note(named.code, place.at, "put the picture's media type right", part=place.given, detail=detail)
         place = place._replace(part=Image(data, media_type=media_type, ext=place.part.ext))
         _put(work, place, place.part)
     return place
@@ -84,13 +85,8 @@ def _mended(work: Work, place: _Place, limits: Pictures) -> _Place | None:
 
 def _omit(work: Work, place: _Place, code: str, why: str, *, case: str = "") -> None:
     words = f"[image omitted: {why}]"
-    part = _part(work, place)
-    work.note(code, place.at, "put words where the picture was", part=part, detail=words, lost="image", case=case)
+    work.note(code, place.at, "put words where the picture was", part=place.given, detail=words, lost="image", case=case)
     _put(work, place, Text(words))
-
-
-def _part(work: Work, place: _Place) -> Part:
-    return work.messages[place.at].parts[place.slot]
 
 
 def _put(work: Work, place: _Place, part: Part) -> None:

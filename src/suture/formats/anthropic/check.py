@@ -19,7 +19,7 @@ from suture.formats.base import Json
 from suture.formats.limits import Limits
 from suture.formats.pairs import Call, Pairs, Stray
 from suture.formats.rule import Finding, Severity, by_place, finding
-from suture.formats.wire import kind_of, not_an_object, not_content, text_id
+from suture.formats.wire import kind_of, not_a_list, not_an_object, not_content, text_id
 
 MAX_CACHE_MARKS = 4
 
@@ -86,7 +86,9 @@ class _Check:
                     self.pairs.close()
             elif role != "user":
                 self.pairs.close()
-                self._other(index, role)
+                if role != "system":
+                    self._other(index, role)
+                    continue
             if isinstance(content, list):
                 self._blocks(index, role, content)
             elif content is None or content == "":
@@ -124,7 +126,7 @@ class _Check:
         if first == "system":
             sentence = "System text stands at the head of the messages; it belongs into the request's 'system'."
             self.add("SYSTEM_MISPLACED", "ANT-SYSTEM-ROLE", "messages[0]", sentence, role=first)
-        elif first != "user":
+        elif first == "assistant":
             self.add("FIRST_NOT_USER", "ANT-FIRST-USER", "messages[0]", "The first message is not the user's.")
         if last["role"] == "assistant":
             self._last(len(self.messages) - 1, last.get("content"))
@@ -155,8 +157,6 @@ class _Check:
             raise not_content(content, "system")
 
     def _other(self, index: int, role: str) -> None:
-        if role == "system":
-            return
         sentence = f"The role {role!r} is none that Anthropic is known to take; the message is sent as it is."
         self.add("ROLE_UNKNOWN", "ANT-ROLE", f"messages[{index}]", sentence, role=role)
 
@@ -316,7 +316,7 @@ class _Check:
     def _unknown(self, index: int, at: int, kind: object, block: Json) -> None:
         path, rule = f"messages[{index}].content[{at}]", RULES["ANT-UNKNOWN-BLOCK"]
         facts: dict[str, str | int] = {"i": index, "j": at, "block": str(kind)}
-        if kind in _WORDS and isinstance(block.get("text"), str):
+        if isinstance(kind, str) and kind in _WORDS and isinstance(block.get("text"), str):
             sentence = f"The block is of the type {kind!r}, which is another API's; here it is 'text'."
             self.found.append(finding(rule, "BLOCK_UNKNOWN", path, sentence, facts=facts))
         elif isinstance(kind, str):
@@ -398,6 +398,8 @@ class _Check:
 
     def _cache(self) -> None:
         tools = self.request.get("tools")
+        if tools is not None and not isinstance(tools, list):
+            raise not_a_list(tools, "tools")
         marks = self.marks + sum("cache_control" in tool for tool in tools or () if isinstance(tool, dict))
         if marks > MAX_CACHE_MARKS:
             sentence = f"{marks} blocks carry cache_control; {MAX_CACHE_MARKS} may."

@@ -176,7 +176,7 @@ class Anthropic:
         path = f"messages[{home}]"
         content = raw[home].get("content")
         first, last = decoded.range_of(home)
-        if not isinstance(content, list):
+        if not isinstance(content, list) or raw[home]["role"] not in ("user", "assistant"):
             return {index: [path] for index in range(first, last)}
         results = [f"{path}.content[{at}]" for at, block in enumerate(content) if _is_result(block)]
         others = [f"{path}.content[{at}]" for at, block in enumerate(content) if not _is_result(block)]

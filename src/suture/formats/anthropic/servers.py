@@ -49,13 +49,14 @@ class Servers:
         """Every rule about them that the request breaks."""
         first: dict[str, int] = {}
         if self.messages:
-            yield from self._pairs(request["messages"], limits, first)
+            yield from self._pairs(request, limits, first)
         for caller in self.callers:
             if first.get(caller.source, caller.i + 1) > caller.i:
                 yield _dangling(caller)
         yield from self._unknown_tools(request)
 
-    def _pairs(self, messages: list[Json], limits: Limits, first: dict[str, int]) -> Iterator[Finding]:
+    def _pairs(self, request: Json, limits: Limits, first: dict[str, int]) -> Iterator[Finding]:
+        messages: list[Json] = request["messages"]
         held = {caller.source for caller in self.callers}
         fits = re.compile(limits.server_ids or "").search
         for index in self.messages:
@@ -75,6 +76,9 @@ class Servers:
                     first.setdefault(id, index)
                     if not fits(id):
                         yield _foreign(index, at, id)
+                elif is_a(block, "mcp_tool_use") and (known := names_of_servers(request)) is not None:
+                    if block.get("server_name") not in known:
+                        yield _unserved(index, at, block)
                 elif is_a(block, "tool_search_tool_result"):
                     path = f"messages[{index}].content[{at}]"
                     self.references += [Reference(index, path, name) for name in found_tools(block)]
@@ -96,6 +100,14 @@ def names_offered(request: Json) -> set[str] | None:
     names = [tool.get("name") if isinstance(tool, dict) else None for tool in tools] if isinstance(tools, list) else []
     known = {name for name in names if isinstance(name, str)}
     return known if len(known) == len(set(map(str, names))) else None
+
+
+def names_of_servers(request: Json) -> list[object] | None:
+    """The names of a request's servers of tools; None where they are not known, as in a history alone."""
+    if request.keys() <= _HEAD:
+        return None
+    servers = request.get("mcp_servers")
+    return [each.get("name") for each in servers if isinstance(each, dict)] if isinstance(servers, list) else []
 
 
 def names_found(messages: list[Json]) -> list[str]:
@@ -123,6 +135,15 @@ def _half(i: int, at: int, block: Json, id: str, *, is_call: bool) -> Finding:
     rule = RULES["ANT-MCP-PAIR" if is_mcp else "ANT-SRV-ORPHAN"]
     sentence = f"No call of a server tool in this message asked for the result {id!r}."
     return finding(rule, "SERVER_RESULT_ORPHAN", path, sentence, id or None, {"i": i, "j": at, "id": id, "block": kind})
+
+
+def _unserved(i: int, at: int, block: Json) -> Finding:
+    """What is known of this is inferred, so only a remark."""
+    name = block.get("server_name")
+    sentence = f"The server {name!r} that the call went to is not among the request's 'mcp_servers'."
+    facts: Mapping[str, str | int] = {"i": i, "id": text_id(block.get("id"))}
+    rule, path = RULES["ANT-MCP-PAIR"], f"messages[{i}].content[{at}]"
+    return finding(rule, "TOOL_REFERENCE", path, sentence, facts=facts, severity="DEG")
 
 
 def _foreign(i: int, at: int, id: str) -> Finding:

@@ -151,3 +151,12 @@ def test_results_stand_in_the_order_of_their_calls() -> None:
         assert [change.code for change in out.changes] == ["RESULT_ORDER"]
         assert str(messages(out)).index("'1'") < str(messages(out)).index("'2'")
         assert fit(given[:2] + given[:1:-1], format).changes == []
+
+
+def test_a_refusal_goes_over_as_words() -> None:
+    """What the model said when it refused is what it said."""
+    refused = {"role": "assistant", "content": [{"type": "refusal", "refusal": "I will not."}]}
+    history = [{"role": "user", "content": "q"}, refused, {"role": "user", "content": "why?"}]
+    out = convert(history, "openai-chat", "anthropic")
+    assert messages(out)[1]["content"] == [{"type": "text", "text": "I will not."}]
+    assert [change.lost for change in out.changes] == ["none"]

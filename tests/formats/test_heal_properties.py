@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -255,3 +256,23 @@ def test_what_is_kept_open_can_be_closed(format: str, data: st.DataObject) -> No
         closed = [*out, {**before, "content": [*before["content"], *blocks]}] if blocks else out
     assert heal(closed, format).history is closed
     assert not judged(format, closed)
+
+
+@MANY
+@given(data=st.data(), thinking=st.sampled_from([None, {"type": "disabled"}, {"type": "enabled", "budget_tokens": 1024}]))
+def test_a_relay_takes_what_is_healed_for_it(thinking: Any, data: st.DataObject) -> None:
+    """A whole request for a relay of Anthropic's: roles alternate, tools are defined, and healing again changes nothing."""
+    relay = "anthropic:relay"
+    request: Json = {"model": "m", "messages": drawn(data, "anthropic")}
+    if thinking is not None:
+        request["thinking"] = thinking
+    before = copy.deepcopy(request)
+    out = heal(request, "anthropic", relay)
+    assert request == before
+    assert isinstance(out.history, dict)
+    messages = out.history["messages"]
+    assert not judged("anthropic", messages)
+    roles = [message["role"] for message in messages]
+    assert all(left != right for left, right in itertools.pairwise(roles))
+    assert not any(each.severity == "REJ" and not each.hint for each in diagnose(out.history, "anthropic", relay))
+    assert heal(out.history, "anthropic", relay).history is out.history

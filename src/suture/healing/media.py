@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import msgspec
-
 from suture.formats.limits import Pictures
 from suture.formats.pictures import Fault, fault_of, is_wide, without_address
 from suture.healing.work import Work
@@ -21,25 +19,33 @@ class _Place(NamedTuple):
     given: Part
 
 
+class _Pictures(NamedTuple):
+    """The pictures that are left, and the parts that take the place of others: by message, then by index in it."""
+
+    left: list[_Place]
+    instead: dict[int, dict[int, Part]]
+
+    def put(self, place: _Place, part: Part) -> None:
+        self.instead.setdefault(place.at, {})[place.slot] = part
+
+
 def media(work: Work) -> None:
     """Each picture is one that the target takes, and where there are many, so are all of them together."""
     limits = work.limits.pictures
     if limits is None:
         return
-    places = [
-        _Place(at, slot, picture, part)
-        for at, message in enumerate(work.messages)
-        for slot, part in enumerate(message.parts)
-        if (picture := _picture(part)) is not None
-    ]
-    if not places:
-        return
-    left = [fine for place in places if (fine := _mended(work, place, limits)) is not None]
-    over = len(left) - limits.many
-    wide = [place for place in left if is_wide(_data(place.part)[0], limits.side_of_many)] if over > 0 else []
-    for place in wide[:over]:
+    pictures = _Pictures([], {})
+    for at, message in enumerate(work.messages):
+        for slot, part in enumerate(message.parts):
+            if (picture := _picture(part)) is not None:
+                _judge(work, _Place(at, slot, picture, part), limits, pictures)
+    over = len(pictures.left) - limits.many
+    sizes = [(place, _data(place.part)[0]) for place in pictures.left] if over > 0 else []
+    for place in [place for place, data in sizes if is_wide(data, limits.side_of_many)][: max(over, 0)]:
         why = f"there are more than {limits.many} pictures, and it is more than {limits.side_of_many} pixels wide or high"
-        _omit(work, place, "IMAGE_DIMENSION", why, case="many")
+        _omit(work, place, "IMAGE_DIMENSION", why, pictures, case="many")
+    for at, parts in pictures.instead.items():
+        work.replace(at, parts=tuple([parts.get(slot, part) for slot, part in enumerate(work.messages[at].parts)]))
 
 
 def _picture(part: Part) -> Image | None:
@@ -62,10 +68,11 @@ def _data(picture: Image) -> tuple[str, str | None]:
     return ("", None) if bare == picture.url else (bare, named)
 
 
-def _mended(work: Work, place: _Place, limits: Pictures) -> _Place | None:
-    """The picture as it may be sent; None where it may not."""
+def _judge(work: Work, place: _Place, limits: Pictures, pictures: _Pictures) -> None:
+    """Keep the picture, under its right name, or put words where it was."""
     if place.part.data is None and _data(place.part) == ("", None):
-        return place
+        pictures.left.append(place)
+        return
     data, media_type = _data(place.part)
     fault = fault_of(data, media_type, limits)
     named: Fault | None = None
@@ -73,23 +80,17 @@ def _mended(work: Work, place: _Place, limits: Pictures) -> _Place | None:
         data, media_type, named = without_address(data)[0], fault.media_type, named or fault
         fault = fault_of(data, media_type, limits)
     if fault is not None and fault.certain:
-        _omit(work, place, fault.code, fault.why)
-        return None
+        _omit(work, place, fault.code, fault.why, pictures)
+        return
     if named is not None:
         detail = f"{named.why}; sent as {media_type}"
         work.note(named.code, place.at, "put the picture's media type right", part=place.given, detail=detail)
         place = place._replace(part=Image(data, media_type=media_type, ext=place.part.ext))
-        _put(work, place, place.part)
-    return place
+        pictures.put(place, place.part)
+    pictures.left.append(place)
 
 
-def _omit(work: Work, place: _Place, code: str, why: str, *, case: str = "") -> None:
+def _omit(work: Work, place: _Place, code: str, why: str, pictures: _Pictures, *, case: str = "") -> None:
     words = f"[image omitted: {why}]"
     work.note(code, place.at, "put words where the picture was", part=place.given, detail=words, lost="image", case=case)
-    _put(work, place, Text(words))
-
-
-def _put(work: Work, place: _Place, part: Part) -> None:
-    message = work.messages[place.at]
-    parts = (*message.parts[: place.slot], part, *message.parts[place.slot + 1 :])
-    work.messages[place.at] = msgspec.structs.replace(message, parts=parts)
+    pictures.put(place, Text(words))

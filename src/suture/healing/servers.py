@@ -15,7 +15,7 @@ from suture.healing.work import Lost, Work, as_text
 from suture.messages import Assistant, Message, Opaque, Part, Reasoning, Text, ToolCall
 
 # Words of other APIs that a program left as they were.
-_WORDS = ("input_text", "output_text")
+_WORDS = ("input_text", "output_text", "refusal")
 
 
 def server_words(work: Work) -> None:
@@ -33,11 +33,15 @@ def server_words(work: Work) -> None:
 
 
 def _as_words(work: Work, at: int, part: Part) -> Part:
-    raw = part.raw if type(part) is Opaque and work.format.takes(part) else None
-    if not isinstance(raw, dict) or raw.get("type") not in _WORDS or not isinstance(raw.get("text"), str):
+    raw = part.raw if type(part) is Opaque else None
+    kind = raw.get("type") if isinstance(raw, dict) else None
+    if not isinstance(raw, dict) or kind not in _WORDS or (kind == "refusal" and work.format.takes(part)):
         return part
-    work.note("BLOCK_UNKNOWN", at, "made the words of another API a text", part=part, detail=raw["text"])
-    return Text(raw["text"])
+    words = raw.get("refusal" if kind == "refusal" else "text")
+    if not isinstance(words, str):
+        return part
+    work.note("BLOCK_UNKNOWN", at, "made the words of another API a text", part=part, detail=words)
+    return Text(words)
 
 
 def servers(work: Work) -> None:

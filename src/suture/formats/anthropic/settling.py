@@ -64,23 +64,27 @@ def _with_found_tools(request: Json) -> tuple[Json, list[Settled]]:
 
 def _joined(request: Json) -> tuple[Json, list[Settled]]:
     """The request without neighbours of one role; of thoughts the passes keep others away."""
-    out: list[Json] = []
+    runs: list[list[Json]] = []
     done: list[Settled] = []
     for index, message in enumerate(request["messages"]):
-        if out and out[-1]["role"] == message["role"] and not (_thinks(out[-1]) or _thinks(message)):
-            out[-1] = _one(out[-1], message)
+        before = runs[-1][-1] if runs else None
+        if before and before["role"] == message["role"] and not (_thinks(before) or _thinks(message)):
+            runs[-1].append(message)
             done.append(Settled("ROLE_REPEAT", f"messages[{index}]", "joined the message with the one before"))
         else:
-            out.append(message)
-    return ({**request, "messages": out}, done) if done else (request, [])
+            runs.append([message])
+    return ({**request, "messages": [_one(run) for run in runs]}, done) if done else (request, [])
 
 
-def _one(left: Json, right: Json) -> Json:
-    """Two messages as one, with results before everything else."""
-    blocks = [*_blocks(left), *_blocks(right)]
+def _one(run: list[Json]) -> Json:
+    """Messages as one, with results before everything else; of further keys the first counts."""
+    if len(run) == 1:
+        return run[0]
+    blocks = [block for message in run for block in _blocks(message)]
     results = [block for block in blocks if is_a(block, "tool_result")]
     others = [block for block in blocks if not is_a(block, "tool_result")]
-    return {**right, **left, "content": [*results, *others]}
+    keys = {key: value for message in reversed(run) for key, value in message.items()}
+    return {**keys, "content": [*results, *others]}
 
 
 def _blocks(message: Json) -> list[Json]:

@@ -1,13 +1,16 @@
-"""Judges of requests that share no code with suture: the checkers that came with the cases, and turnsafe."""
+"""Judges of requests that share no code with suture: the checkers that came with the cases, turnsafe, and the vendors' SDKs."""
 
 from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
+import pydantic
 import turnsafe
 
 FORMATS = ("openai-chat", "anthropic")
@@ -59,3 +62,66 @@ def structural_problems(format: str, request: object, target: str | None = None)
     if format in _PROVIDER and target is None:
         found += [str(violation) for violation in turnsafe.validate(request[key], _PROVIDER[format]).errors]
     return found
+
+
+# The vendors' own types -----------------------------------------------------------------------
+
+# Kinds of blocks that the API takes and its SDK's stable types do not list: those of betas, and what nobody knows.
+_KNOWN_BLOCKS = frozenset(
+    (
+        *("text", "image", "document", "search_result", "thinking", "redacted_thinking", "tool_use", "tool_result"),
+        *("server_tool_use", "web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result"),
+        *("bash_code_execution_tool_result", "text_editor_code_execution_tool_result", "tool_search_tool_result"),
+        "container_upload",
+    )
+)
+_KNOWN_PARTS = frozenset(("text", "image_url", "input_audio", "file", "refusal"))
+_ROLES = {
+    "anthropic": ("user", "assistant", "system"),
+    "openai-chat": ("developer", "system", "user", "assistant", "tool", "function"),
+}
+
+
+@cache
+def _adapter(format: str) -> pydantic.TypeAdapter[Any]:
+    if format == "anthropic":
+        from anthropic.types import MessageParam
+
+        return pydantic.TypeAdapter(MessageParam)
+    from openai.types.chat import ChatCompletionMessageParam
+
+    return pydantic.TypeAdapter(ChatCompletionMessageParam)
+
+
+def sdk_problems(format: str, messages: list[dict[str, Any]]) -> list[str]:
+    """What the types of the vendor's SDK refuse of messages of that format.
+
+    Left out is what the API takes and the types do not know: blocks and parts of other kinds, and roles of other names,
+    which suture sends as they came. The types read lists of blocks as they are walked, so each is walked.
+    """
+    found: list[str] = []
+    for index, message in enumerate(messages):
+        if message["role"] not in _ROLES[format]:
+            continue
+        try:
+            _walk(_adapter(format).validate_python(_known(format, message)))
+        except pydantic.ValidationError as error:
+            found.append(f"[{index}]: {error.errors()[0]['loc']}: {error.errors()[0]['msg']}")
+    return found
+
+
+def _known(format: str, message: dict[str, Any]) -> dict[str, Any]:
+    known = _KNOWN_BLOCKS if format == "anthropic" else _KNOWN_PARTS
+    content = message.get("content")
+    if not isinstance(content, list):
+        return message
+    return {**message, "content": [block for block in content if block.get("type") in known]}
+
+
+def _walk(value: Any) -> None:
+    if isinstance(value, Mapping):
+        for item in value.values():
+            _walk(item)
+    elif isinstance(value, Iterable) and not isinstance(value, str | bytes):
+        for item in value:
+            _walk(item)

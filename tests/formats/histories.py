@@ -20,6 +20,18 @@ ARGUMENTS = st.sampled_from(["{}", '{"n":1}', '{"n":2}'])
 ODD_ARGUMENTS = st.sampled_from(["", '{"n":', "[1]", None, {"n": 1}, '{"n":"\\ud83d"}'])
 
 
+# A small picture, one under another name, one that is empty, one that is none.
+PICTURES = [
+    {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}}
+    for media_type, data in (
+        ("image/gif", "R0lGODlhAQABAAAAACw="),
+        ("image/png", "R0lGODlhAQABAAAAACw="),
+        ("image/png", ""),
+        ("image/png", "<html>"),
+    )
+]
+
+
 @st.composite
 def openai_call(draw: st.DrawFn, ids: st.SearchStrategy[str], arguments: st.SearchStrategy[Any]) -> Json:
     function = {"name": draw(NAMES), "arguments": draw(arguments)}
@@ -46,16 +58,24 @@ def anthropic_message(ids: st.SearchStrategy[str], inputs: st.SearchStrategy[Any
         {"type": st.just("tool_result"), "tool_use_id": ids, "content": content}, optional={"is_error": st.booleans()}
     )
     thought = st.sampled_from(
-        [{"type": "thinking", "thinking": "hm", "signature": "c2ln"}, {"type": "thinking", "thinking": "unsigned"}]
+        [
+            {"type": "thinking", "thinking": "hm", "signature": "c2ln"},
+            {"type": "thinking", "thinking": "unsigned"},
+            {"type": "thinking", "thinking": "of others", "signature": "reasoning_content"},
+            {"type": "redacted_thinking", "data": "ZGF0YQ==", "cache_control": {"type": "ephemeral"}},
+        ]
     )
     server = st.sampled_from(
         [
             {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}},
             {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []},
+            {"type": "server_tool_use", "id": "call_9", "name": "web_search", "input": {"query": "q"}},
+            {"type": "web_search_tool_result", "tool_use_id": "call_9", "content": []},
         ]
     )
+    picture = st.sampled_from(PICTURES)
     said = st.lists(st.one_of(text, call, call, thought, server), max_size=4)
-    heard = st.lists(st.one_of(text, result, result), max_size=4)
+    heard = st.lists(st.one_of(text, result, result, picture), max_size=4)
     return st.one_of(
         st.fixed_dictionaries({"role": st.just("user"), "content": heard | WORDS}),
         st.fixed_dictionaries({"role": st.just("assistant"), "content": said | WORDS}),

@@ -196,7 +196,7 @@ NULL["input"] = None
             id="nothing but such thinking",
         ),
         pytest.param(
-            [U, said(THOUGHT, text(" "), THOUGHT, text("a")), U],
+            [U, said(THOUGHT, text(" "), {**THOUGHT, "signature": "c2lo"}, text("a")), U],
             [U, said(text("a")), U],
             ["messages[1].content[1]: TEXT_BLANK"],
             ["messages[1].content[1]: TEXT_BLANK", "messages[1].content[0]: THINKING_MODIFIED", "messages[1].content[2]: THINKING_MODIFIED"],
@@ -427,13 +427,212 @@ def test_newer_models_want_the_users_word_last() -> None:
 
 def test_what_only_the_caller_can_do_is_a_hint() -> None:
     """With thinking on, a turn in a tool loop must begin with its thinking; healing never forges it."""
-    request = {"thinking": {"type": "enabled", "budget_tokens": 2000}, "messages": [U, said(use()), user(result())]}
+    thinking, tools = {"type": "enabled", "budget_tokens": 2000}, [{"name": "f", "input_schema": {"type": "object"}}]
+    request = {"thinking": thinking, "tools": tools, "messages": [U, said(use()), user(result())]}
     out = heal(request, "anthropic")
     assert out.history is request
     assert out.hints == ["thinking: off"]
     assert [each.code for each in diagnose(request, "anthropic")] == ["THINKING_NOT_FIRST"]
     lost = heal([U, said(UNSIGNED, use()), user(result())], "anthropic")
     assert lost.hints == ["thinking: off"]
+
+
+PAIR = (SEARCH, FOUND)
+TWICE = {**THOUGHT, "signature": "c2lo"}
+BY_CODE = {"type": "code_execution_20250825", "tool_id": "srvtoolu_9"}
+CODE = {"type": "server_tool_use", "id": "srvtoolu_9", "name": "code_execution", "input": {"code": "await f()"}}
+RAN = {
+    "type": "code_execution_tool_result",
+    "tool_use_id": "srvtoolu_9",
+    "content": {"type": "code_execution_result", "stdout": "1", "stderr": "", "return_code": 0, "content": []},
+}
+NONE_GIVEN = {**THOUGHT, "signature": "reasoning_content"}
+
+
+@pytest.mark.parametrize(
+    ("history", "healed", "found"),
+    [
+        pytest.param(
+            [U, said(CODE, use(caller=BY_CODE)), U],
+            [U, said(CODE, use(caller=BY_CODE)), user(STAND_IN, text())],
+            [("CALL_UNANSWERED", ["ANT-ADJ-RESULT"], "REJ")],
+            id="code that waits for a result keeps its own open",
+        ),
+        pytest.param(
+            [U, said(CODE, use(caller=BY_CODE)), user(result()), said(RAN, text("1"))],
+            None,
+            [],
+            id="code whose result comes in a later message",
+        ),
+        pytest.param(
+            [U, said(use(caller=BY_CODE)), user(result())],
+            [U, said(use()), user(result())],
+            [("CALLER_DANGLING", ["ANT-CALLER-SRC"], "REJ")],
+            id="a call by code that is gone",
+        ),
+        pytest.param(
+            [U, said(use(caller={"type": "direct"})), user(result())], None, [], id="a call that the model made itself"
+        ),
+        pytest.param(
+            [U, said({**SEARCH, "id": "call_1"}, {**FOUND, "tool_use_id": "call_1"}, text("a")), U],
+            [U, said(text("[Used the tool web_search.]"), text("a")), U],
+            [("ID_CHARS", ["ANT-SERVER-ID"], "REJ")],
+            id="a search under another provider's id",
+        ),
+        pytest.param(
+            [U, said(THOUGHT, *PAIR, TWICE, text("a")), U], None, [], id="a search between thoughts, its tool not offered any more"
+        ),
+        pytest.param(
+            [U, said(THOUGHT, TWICE, use()), user(result())],
+            None,
+            [("THINKING_MODIFIED", ["ANT-SRV-KEEP", "ANT-THINK-FROZEN"], "DEG")],
+            id="two thoughts side by side in the open turn",
+        ),
+        pytest.param([U, said(THOUGHT, TWICE, text("a")), U], None, [], id="two thoughts side by side in an earlier turn"),
+        pytest.param(
+            [U, said(THOUGHT, THOUGHT, use()), user(result())],
+            [U, said(THOUGHT, use()), user(result())],
+            [("THINKING_MODIFIED", ["ANT-THINK-FROZEN"], "REJ")],
+            id="a thought that went in twice",
+        ),
+        pytest.param(
+            [U, said(NONE_GIVEN, text("a")), U],
+            [U, said(text("a")), U],
+            [("THINKING_FOREIGN", ["ANT-THINK-SIG-BAD", "ANT-THINK-OLD"], "REJ")],
+            id="a signature that is none, in an earlier turn",
+        ),
+        pytest.param(
+            [U, said(NONE_GIVEN, use()), user(result())],
+            [U, said(use()), user(result())],
+            [("THINKING_FOREIGN", ["ANT-THINK-SIG-BAD"], "REJ")],
+            id="a signature that is none, in the turn that goes on",
+        ),
+        pytest.param(
+            [U, said({**THOUGHT, "cache_control": {"type": "ephemeral"}}, text("a")), U],
+            [U, said(THOUGHT, text("a")), U],
+            [("CACHE_MARKS", ["ANT-CACHE-EMPTY"], "REJ")],
+            id="a mark on a thought",
+        ),
+        pytest.param(
+            [user(text(), text("", cache_control={"type": "ephemeral"})), DONE],
+            [user(text()), DONE],
+            [("TEXT_EMPTY", ["ANT-EMPTY-TEXT", "ANT-CACHE-EMPTY"], "REJ")],
+            id="a mark on an empty text",
+        ),
+        pytest.param(
+            [user(text(), {"type": "input_text", "text": "and"}), DONE],
+            [user(text(), text("and")), DONE],
+            [("BLOCK_UNKNOWN", ["ANT-UNKNOWN-BLOCK"], "REJ")],
+            id="words of another API",
+        ),
+        pytest.param(
+            [user(text(), {"type": "text", "text": None}), DONE],
+            [user(text()), DONE],
+            [("TEXT_EMPTY", ["ANT-EMPTY-TEXT"], "REJ")],
+            id="a text without words",
+        ),
+        pytest.param(
+            [{"role": "narrator", "content": []}, U, DONE], None, [("ROLE_UNKNOWN", ["ANT-ROLE"], "DEG")], id="a role that nobody knows, at the head"
+        ),
+    ],
+)  # fmt: skip
+def test_what_only_its_maker_understands(history: list[Json], healed: list[Json] | None, found: list[Any]) -> None:
+    """Tools that Anthropic runs, thoughts and marks: found by their rules, mended, and left alone where they are fine."""
+    assert [(each.code, list(each.rules), each.severity) for each in diagnose(history, "anthropic")] == found
+    out = heal(history, "anthropic")
+    assert out.history == (healed or history)
+    assert out.changed == (healed is not None)
+    assert heal(out.history, "anthropic").history is out.history
+
+
+OFF: Json = {"thinking": {"type": "disabled"}}
+FINAL: Json = {"messages": [U, said(THOUGHT, text("a"))]}
+
+
+@pytest.mark.parametrize(
+    ("request_", "target", "gone"),
+    [
+        ({**FINAL, **OFF}, None, True),
+        ({**FINAL, "model": "m"}, None, True),
+        ({**FINAL, "system": "s"}, None, False),  # not a whole request: who knows what it will ask for
+        ({**FINAL, "thinking": {"type": "enabled", "budget_tokens": 1024}}, None, False),
+        ({**FINAL, "thinking": {"type": "adaptive"}}, None, False),
+        ({**FINAL, **OFF}, "anthropic:claude-opus-4-6", False),  # the user speaks last there, so it is not final
+        ({"messages": [U, said(THOUGHT, text("a")), U], **OFF}, None, False),
+        ({"messages": [U, said(THOUGHT, use())], **OFF}, None, False),  # nor is a turn whose calls are answered
+    ],
+)
+def test_without_thinking_no_final_message_holds_thoughts(request_: Json, target: str | None, gone: bool) -> None:
+    """They are left out of a final message of the assistant's where the request turned thinking off, and only there."""
+    found = {each.code for each in diagnose(request_, "anthropic", target)}
+    assert ("THINKING_DISABLED_FINAL" in found) == gone
+    out = heal(request_, "anthropic", target)
+    assert isinstance(out.history, dict)
+    assert ("thinking" in str(out.history["messages"])) == (not gone)
+    assert [change.detail for change in out.changes if change.lost == "reasoning"] == (["hm"] if gone else [])
+
+
+def test_a_history_with_calls_comes_with_tools() -> None:
+    """A relay refuses it without, and gets stubs; the API itself takes it, and of a history alone nobody knows."""
+    history = [U, said(use()), user(result())]
+    request = {"messages": history, "model": "m"}
+    assert diagnose(history, "anthropic") == diagnose(history, "anthropic", "anthropic:relay") == []
+    assert [(each.code, each.severity) for each in diagnose(request, "anthropic")] == [("TOOLS_MISSING", "DEG")]
+    assert heal(request, "anthropic").history is request
+    assert heal(history, "anthropic", "anthropic:relay").history is history
+    out = heal(request, "anthropic", "anthropic:bedrock").history
+    assert isinstance(out, dict)
+    assert [tool["name"] for tool in out["tools"]] == ["f"]
+
+
+def test_a_found_tool_is_defined() -> None:
+    """As a stub where it is gone; a set of tools, or a history alone, may hold it."""
+    search = {"type": "server_tool_use", "id": "srvtoolu_3", "name": "tool_search_tool_regex", "input": {"pattern": "g"}}
+    content = {"type": "tool_search_tool_search_result", "tool_references": [{"type": "tool_reference", "tool_name": "g"}]}
+    found = {"type": "tool_search_tool_result", "tool_use_id": "srvtoolu_3", "content": content}
+    messages = [U, said(search, found, text("a")), U]
+    known = [{"name": "g", "input_schema": {"type": "object"}}]
+    for fine in (
+        messages,
+        {"messages": messages, "tools": known},
+        {"messages": messages, "tools": [{"type": "mcp_toolset"}]},
+    ):
+        assert diagnose(fine, "anthropic") == []
+    out = heal({"messages": messages, "tools": []}, "anthropic")
+    assert isinstance(out.history, dict)
+    assert [tool["name"] for tool in out.history["tools"]] == ["g"]
+    assert [(change.path, change.rules) for change in out.changes] == [("tools", ("ANT-TOOLREF",))]
+
+
+def test_relays_refuse_neighbours() -> None:
+    """There each two are joined, results first and unknown fields with them; thoughts stay apart by a word of the user's."""
+    relay = "anthropic:relay"
+    history = [
+        U,
+        said(use()),
+        user(result()),
+        {**user(text("and")), "x": 1},
+        said(THOUGHT, text("a")),
+        DONE,
+        {"role": "user", "content": "so"},
+    ]
+    out = heal(history, "anthropic", relay)
+    joined = {**user(result(), text("and")), "x": 1}
+    assert out.history == [
+        U,
+        said(use()),
+        joined,
+        said(THOUGHT, text("a")),
+        CONTINUED,
+        DONE,
+        {"role": "user", "content": "so"},
+    ]
+    assert [(change.path, change.code) for change in out.changes] == [
+        ("messages[5]", "ROLE_REPEAT"),
+        ("messages[3]", "ROLE_REPEAT"),
+    ]
+    assert heal(history, "anthropic").history is history
+    assert heal(out.history, "anthropic", relay).history is out.history
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -45,6 +46,63 @@ class TestOpenAIChat(FormatContract):
     }
 
 
+def png(width: int, height: int) -> str:
+    """The header of a picture of that size, as base64."""
+    head = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + width.to_bytes(4, "big") + height.to_bytes(4, "big") + b"\x08\x02\0\0\0"
+    return base64.b64encode(head).decode()
+
+
+def large(megabytes: int) -> str:
+    """A small picture with more base64 behind it than so many megabytes."""
+    return png(4, 4)[:-1] + "A" * (megabytes * 1024 * 1024)
+
+
+def picture(data: str, media_type: str = "image/png") -> Json:
+    return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}}
+
+
+def user(*blocks: Json) -> Json:
+    return {"role": "user", "content": list(blocks)}
+
+
+def said(*blocks: Json) -> Json:
+    return {"role": "assistant", "content": list(blocks)}
+
+
+def words(text: str = "q", **more: object) -> Json:
+    return {"type": "text", "text": text, **more}
+
+
+def answer(id: str = "t1", content: object = "r", **more: object) -> Json:
+    return {"type": "tool_result", "tool_use_id": id, "content": content, **more}
+
+
+Q = user(words())
+THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
+MARK = {"type": "ephemeral"}
+LOOK = {"name": "f", "description": "d", "input_schema": {"type": "object", "properties": {}}}
+SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "q"}}
+FOUND = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+CODE = {"type": "server_tool_use", "id": "srvtoolu_2", "name": "code_execution", "input": {"code": "await f()"}}
+RAN = {
+    "type": "code_execution_tool_result",
+    "tool_use_id": "srvtoolu_2",
+    "content": {"type": "code_execution_result", "stdout": "1", "stderr": "", "return_code": 0, "content": []},
+}
+BY_CODE = {"type": "code_execution_20250825", "tool_id": "srvtoolu_2"}
+FIND = {"type": "server_tool_use", "id": "srvtoolu_3", "name": "tool_search_tool_regex", "input": {"pattern": "f"}}
+FINDS = {
+    "type": "tool_search_tool_result",
+    "tool_use_id": "srvtoolu_3",
+    "content": {
+        "type": "tool_search_tool_search_result",
+        "tool_references": [{"type": "tool_reference", "tool_name": "f"}],
+    },
+}
+MCP = {"type": "mcp_tool_use", "id": "mcptoolu_1", "name": "f", "server_name": "s", "input": {}}
+MCP_RESULT = {"type": "mcp_tool_result", "tool_use_id": "mcptoolu_1", "is_error": False, "content": [words("r")]}
+
+
 class TestAnthropic(FormatContract):
     """Messages."""
 
@@ -60,8 +118,59 @@ class TestAnthropic(FormatContract):
             ],
             "tools": [{"name": "f", "description": "d", "input_schema": {"type": "object", "properties": {}}}],
         },
-    }
-    broken: ClassVar[Mapping[str, Json]] = {
+        "a turn that thinks": {
+            "messages": [
+                Q,
+                said(THOUGHT, {"type": "redacted_thinking", "data": "ZGF0YQ=="}, words("look"), USE),
+                user(answer(), words("and?")),
+                said(words("done")),
+            ],
+            "thinking": {"type": "enabled", "budget_tokens": 2000},
+            "tools": [LOOK],
+        },
+        "pictures and documents": {
+            "messages": [
+                user(
+                    words(),
+                    picture(png(8000, 2)),
+                    picture("R0lGODlhAQABAAAAACw=", "image/gif"),
+                    {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}},
+                    {"type": "image", "source": {"type": "file", "file_id": "file_1"}},
+                    {"type": "document", "source": {"type": "file", "file_id": "file_2"}, "title": "t", "citations": {"enabled": True}},
+                    {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "x"}},
+                    {"type": "search_result", "source": "x", "title": "y", "content": [words("z")]},
+                    {"type": "container_upload", "file_id": "file_3"},
+                ),
+                said(USE),
+                user(answer(content=[words("see"), picture(png(4, 4))], is_error=False, cache_control=MARK)),
+            ],
+        },
+        "marks in their places": {
+            "system": [words("s", cache_control=MARK)],
+            "messages": [user(words(cache_control=MARK)), said({**USE, "cache_control": MARK}), user(answer())],
+            "tools": [{**LOOK, "cache_control": MARK}],
+        },
+        "a search of Anthropic's": {"messages": [Q, said(SEARCH, FOUND, words("b", citations=[]), USE), user(answer())]},
+        "a paused turn": {"messages": [Q, said(words("a"), SEARCH)]},
+        "code that calls a tool": {
+            "messages": [Q, said(CODE, {**USE, "caller": BY_CODE}), user(answer()), said(RAN, words("1"))],
+        },
+        "code that calls a tool twice": {
+            "messages": [
+                Q,
+                said(CODE, {**USE, "caller": BY_CODE}),
+                user(answer()),
+                said({**USE, "id": "t2", "caller": BY_CODE}),
+                user(answer("t2")),
+            ],
+        },
+        "a found tool": {"messages": [Q, said(FIND, FINDS, USE), user(answer())], "tools": [{"type": "tool_search_tool_regex_20251119", "name": "tool_search_tool_regex"}, {**LOOK, "defer_loading": True}]},
+        "a server of tools": {"messages": [Q, said(MCP, MCP_RESULT, words("b")), Q], "mcp_servers": [{"type": "url", "name": "s", "url": "https://example.com"}]},
+        "no result to speak of": {"messages": [Q, said(USE, {**USE, "id": "t2"}), user({"type": "tool_result", "tool_use_id": "t1"}, answer("t2", []))]},
+        "what nobody knows": {"messages": [{**Q, "id": "m1"}, said(words("a"), {"type": "hologram", "x": 1})]},
+        "many small pictures": {"messages": [user(*[picture(png(2000, 1 + n)) for n in range(30)])]},
+    }  # fmt: skip
+    broken: ClassVar[dict[str, Json]] = {
         "CALL_UNANSWERED": {
             "messages": [
                 {"role": "user", "content": "q"},
@@ -69,4 +178,76 @@ class TestAnthropic(FormatContract):
                 {"role": "user", "content": "x"},
             ]
         },
-    }
+        "CALL_UNANSWERED made by code": {"messages": [Q, said(CODE, {**USE, "caller": BY_CODE}), Q]},
+        "RESULT_ORPHAN": {"messages": [user(answer("gone"), words()), said(words("a"))]},
+        "RESULT_DUPLICATE": {"messages": [Q, said(USE), user(answer(), answer(content="s"))]},
+        "RESULT_DISPLACED": {"messages": [Q, said(USE), Q, said(words("a")), user(answer())]},
+        "RESULT_SPLIT": {"messages": [Q, said(USE, {**USE, "id": "t2"}), user(answer()), user(answer("t2"))]},
+        "RESULT_NOT_FIRST": {"messages": [Q, said(USE), user(words(), answer())]},
+        "RESULT_NOT_PURE": {"messages": [Q, said(USE, answer()), Q]},
+        "RESULT_EMPTY_ERROR": {"messages": [Q, said(USE), user(answer(content="", is_error=True))]},
+        "CALL_NOT_TAIL": {"messages": [Q, said(USE, words("b")), user(answer())]},
+        "CALL_NOT_TAIL before a search": {"messages": [Q, said(USE, SEARCH, FOUND), user(answer())]},
+        "ID_DUPLICATE": {"messages": [Q, said(USE, {**USE, "input": {}}), user(answer(), answer(content="s"))]},
+        "ID_REUSED": {"messages": [Q, said(USE), user(answer()), said(USE), user(answer(content="s"))]},
+        "ID_MISSING": {"messages": [Q, said({**USE, "id": ""}), user(answer(""))]},
+        "ID_CHARS": {"messages": [Q, said({**USE, "id": "a.b"}), user(answer("a.b"))]},
+        "ID_CHARS of a search": {"messages": [Q, said({**SEARCH, "id": "call_1"}, {**FOUND, "tool_use_id": "call_1"}, words("b")), Q]},
+        "ID_CHARS of a search between thoughts": {
+            "messages": [Q, said(THOUGHT, {**SEARCH, "id": "call_1"}, {**FOUND, "tool_use_id": "call_1"}, {**THOUGHT, "signature": "c2lo"}, USE), user(answer())]
+        },
+        "ID_CHARS of half a search": {"messages": [Q, said(words("a"), {**SEARCH, "id": "call_1"})]},
+        "NAME_PATTERN": {"messages": [Q, said({**USE, "name": "a b"}), user(answer())], "tools": [{**LOOK, "name": "a b"}]},
+        "ARGS_TYPE": {"messages": [Q, said({**USE, "input": '{"n": 1}'}), user(answer())]},
+        "ARGS_NOT_OBJECT": {"messages": [Q, said({**USE, "input": [1]}), user(answer())]},
+        "SERVER_CALL_UNPAIRED": {"messages": [Q, said(words("a"), SEARCH), Q]},
+        "SERVER_CALL_UNPAIRED between thoughts": {"messages": [Q, said(THOUGHT, SEARCH, {**THOUGHT, "signature": "c2lo"}, words("a")), Q]},
+        "SERVER_CALL_UNPAIRED of a server": {"messages": [Q, said(MCP), Q]},
+        "SERVER_RESULT_ORPHAN": {"messages": [Q, said(FOUND, words("a")), Q]},
+        "SERVER_RESULT_ORPHAN of a server": {"messages": [Q, said(MCP_RESULT, words("a")), Q]},
+        "CALLER_DANGLING": {"messages": [Q, said({**USE, "caller": BY_CODE}), user(answer())]},
+        "CALLER_DANGLING before its code": {"messages": [Q, said({**USE, "caller": BY_CODE}), user(answer()), said(CODE, RAN), Q]},
+        "TOOL_REFERENCE": {"messages": [Q, said(FIND, FINDS, words("a")), Q], "tools": [], "model": "m"},
+        "TOOL_REFERENCE of a result": {
+            "messages": [Q, said(USE), user(answer(content=[{"type": "tool_reference", "tool_name": "g"}]))], "tools": [LOOK]
+        },
+        "TOOLS_MISSING:relay": {"messages": [Q, said(USE), user(answer())], "model": "m"},
+        "BLOCK_UNKNOWN": {"messages": [Q, said({"type": "output_text", "text": "a"}, USE), user(answer())]},
+        "BLOCK_UNKNOWN call": {"messages": [user(words(), USE), said(words("a"))]},
+        "TEXT_EMPTY": {"messages": [Q, said(words(""), USE), user(answer())]},
+        "TEXT_EMPTY with a mark": {"messages": [user(words(), words("", cache_control=MARK))]},
+        "TEXT_BLANK": {"messages": [Q, said(words(" "), USE), user(answer(content=[words("\n")]))]},
+        "MESSAGE_EMPTY": {"messages": [Q, said(), Q]},
+        "FIRST_NOT_USER": {"messages": [said(words("a")), Q]},
+        "SYSTEM_MISPLACED": {"messages": [{"role": "system", "content": "s"}, Q]},
+        "ROLE_REPEAT:relay": {"messages": [Q, Q, said(words("a")), said(words("b")), Q]},
+        "ROLE_REPEAT:relay thinking": {"messages": [Q, said(THOUGHT, words("a")), said(THOUGHT, words("b")), Q]},
+        "ROLE_REPEAT:relay results": {"messages": [Q, said(USE), user(answer()), user(words()), said(words("b"))], "tools": [LOOK]},
+        "ROLE_REPEAT:relay calls": {"messages": [Q, said(THOUGHT, USE), said({**USE, "id": "t2"}), user(answer(), answer("t2"))], "tools": [LOOK]},
+        "ROLE_REPEAT:bedrock texts": {"messages": [{"role": "user", "content": "a"}, {"role": "user", "content": "b", "x": 1}]},
+        "LAST_ASSISTANT:claude-opus-4-6": {"messages": [Q, said(words("a"))]},
+        "TRAILING_WHITESPACE": {"messages": [Q, said(words("a "))]},
+        "SURROGATE_LONE": {"messages": [user(words("\ud83d"))]},
+        "THINKING_UNSIGNED": {"messages": [Q, said({"type": "thinking", "thinking": "hm"}, words("a")), Q]},
+        "THINKING_FOREIGN": {"messages": [Q, said({**THOUGHT, "signature": "reasoning_content"}, USE), user(answer())]},
+        "THINKING_MODIFIED": {"messages": [Q, said(THOUGHT, THOUGHT, USE), user(answer())]},
+        "THINKING_MODIFIED torn": {"messages": [Q, said(THOUGHT, {**THOUGHT, "signature": "c2lo"}, USE), user(answer())]},
+        "THINKING_NOT_FIRST": {"messages": [Q, said(USE), user(answer())], "thinking": {"type": "enabled"}},
+        "THINKING_DISABLED_FINAL": {"messages": [Q, said(THOUGHT, words("a"))], "thinking": {"type": "disabled"}},
+        "THINKING_DISABLED_FINAL alone": {"messages": [Q, said(THOUGHT)], "model": "m"},
+        "RESULT_ORPHAN behind a final thought": {"messages": [Q, said(THOUGHT, words("a")), user(answer("gone"))], "model": "m"},
+        "CACHE_MARKS": {"messages": [user(*[words(str(n), cache_control=MARK) for n in range(5)])]},
+        "CACHE_MARKS on thinking": {"messages": [Q, said({**THOUGHT, "cache_control": MARK}, USE), user(answer())]},
+        "IMAGE_EMPTY": {"messages": [user(words(), picture(" "))]},
+        "IMAGE_EMPTY without a type": {"messages": [user(words(), {"type": "image", "source": {"type": "base64"}})]},
+        "IMAGE_UNSUPPORTED": {"messages": [user(words(), picture("not base64!"))]},
+        "IMAGE_UNSUPPORTED by name": {"messages": [Q, said(USE), user(answer(content=[picture(png(4, 4), "image/jpeg")]))]},
+        "IMAGE_UNSUPPORTED in an address": {"messages": [user(picture("data:image/png;base64," + png(4, 4)))]},
+        "IMAGE_UNSUPPORTED kind": {"messages": [user(words(), picture("Qk0=", "image/bmp"))]},
+        "IMAGE_DIMENSION": {"messages": [Q, said(USE), user(answer(content=[picture(png(10, 8001))]))]},
+        "IMAGE_DIMENSION of many": {"messages": [user(*[picture(png(2001, 1 + n)) for n in range(21)])]},
+        "IMAGE_DIMENSION of many under a wrong name": {"messages": [user(*[picture(png(2001, 1 + n), "image/webp") for n in range(21)])]},
+        # Too large to stand in a file of vectors.
+        "IMAGE_BYTES": {"messages": [user(words(), picture(large(10)))]},
+        "IMAGE_BYTES:relay": {"messages": [user(words(), picture(large(5)))]},
+    }  # fmt: skip

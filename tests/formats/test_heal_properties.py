@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from suture.healing import Healed, diagnose, dump_messages, fit, heal, load_messages
 from tests.formats.histories import History, Json, any_history
-from tests.judges import problems
+from tests.judges import problems, sdk_problems
 
 FORMATS = pytest.mark.parametrize("format", ["openai-chat", "anthropic"])
 MANY = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -22,7 +23,19 @@ MANY = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCh
 # Rules that neither judge knows; docs/decisions/rules-beyond-the-judges.md argues each of them.
 BEYOND = {
     "openai-chat": {"ID_LENGTH", "TEXT_EMPTY", "FIELD_UNKNOWN", "NAME_PATTERN", "CONTENT_NULL", "IMAGE_ROLE"},
-    "anthropic": {"ID_CHARS", "NAME_PATTERN", "RESULT_SPLIT", "CALL_NOT_TAIL", "TRAILING_WHITESPACE", "RESULT_EMPTY_ERROR"},
+    "anthropic": {
+        "ID_CHARS",
+        "NAME_PATTERN",
+        "RESULT_SPLIT",
+        "CALL_NOT_TAIL",
+        "TRAILING_WHITESPACE",
+        "RESULT_EMPTY_ERROR",
+        "THINKING_FOREIGN",
+        "THINKING_MODIFIED",
+        "CACHE_MARKS",
+        "IMAGE_EMPTY",
+        "IMAGE_UNSUPPORTED",
+    },
 }
 
 
@@ -92,6 +105,7 @@ def test_what_is_healed_is_accepted(format: str, data: st.DataObject) -> None:
     """Judges that share no code with suture find nothing left, and neither does suture."""
     out = messages_of(heal(drawn(data, format), format))
     assert not judged(format, out)
+    assert not sdk_problems(format, out)
     assert not [each for each in diagnose(out, format) if each.severity == "REJ"]
 
 
@@ -193,6 +207,7 @@ def test_a_request_fits_whatever_it_is_made_of(format: str, target: str, data: s
     request = fit(messages, target).history
     assert isinstance(request, dict)
     assert not judged(target, request["messages"])
+    assert not sdk_problems(target, request["messages"])
     assert heal(request, target).history is request
     assert fit(messages, target).history == request
 
@@ -241,3 +256,23 @@ def test_what_is_kept_open_can_be_closed(format: str, data: st.DataObject) -> No
         closed = [*out, {**before, "content": [*before["content"], *blocks]}] if blocks else out
     assert heal(closed, format).history is closed
     assert not judged(format, closed)
+
+
+@MANY
+@given(data=st.data(), thinking=st.sampled_from([None, {"type": "disabled"}, {"type": "enabled", "budget_tokens": 1024}]))
+def test_a_relay_takes_what_is_healed_for_it(thinking: Any, data: st.DataObject) -> None:
+    """A whole request for a relay of Anthropic's: roles alternate, tools are defined, and healing again changes nothing."""
+    relay = "anthropic:relay"
+    request: Json = {"model": "m", "messages": drawn(data, "anthropic")}
+    if thinking is not None:
+        request["thinking"] = thinking
+    before = copy.deepcopy(request)
+    out = heal(request, "anthropic", relay)
+    assert request == before
+    assert isinstance(out.history, dict)
+    messages = out.history["messages"]
+    assert not judged("anthropic", messages)
+    roles = [message["role"] for message in messages]
+    assert all(left != right for left, right in itertools.pairwise(roles))
+    assert not any(each.severity == "REJ" and not each.hint for each in diagnose(out.history, "anthropic", relay))
+    assert heal(out.history, "anthropic", relay).history is out.history

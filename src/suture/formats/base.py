@@ -70,13 +70,17 @@ class Offer(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """One thing that was done to a request beside its history; `lost` is the text that is gone."""
+    """One thing that was done to a request beside its history; `lost` is the text that is gone.
+
+    `case` tells rules of one code apart, as in the table of a format: `CACHE_MARKS empty`.
+    """
 
     code: str
     path: str
     action: str
     detail: str = ""
     lost: Literal["none", "text", "call", "image"] = "none"
+    case: str = ""
 
 
 class Format(Protocol):

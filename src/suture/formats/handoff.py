@@ -123,7 +123,7 @@ HANDOFF = by_id(
     Rule(
         id="X-ERR-FLAG",
         statement="Chat Completions and Responses have no mark for a failed call.",
-        mend="The mark is left out; the words of the result stay as they are.",
+        mend="The mark is left out and the words stay as they are; a result without words says that the call failed.",
         severity="DEG",
         certainty="D",
     ),

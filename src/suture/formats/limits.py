@@ -10,6 +10,17 @@ import msgspec
 Reasons: TypeAlias = Literal["none", "signed", "text"]
 
 
+class Pictures(msgspec.Struct, frozen=True, kw_only=True):
+    """What pictures a request may hold: pixels a side, characters of base64, media types."""
+
+    side: int = 8000
+    many: int = 20  # so many pictures may be of any side up to `side`; with more of them `side_of_many` holds
+    side_of_many: int = 2000
+    size: int = 10 * 1024 * 1024
+    size_once: int = 5 * 1024 * 1024  # what was refused before, and may be by some still
+    types: frozenset[str] = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))
+
+
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """What a format takes, or a dialect or model of it.
 
@@ -37,8 +48,12 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     text_lists: bool = True  # content may be a list of parts where it is words alone
     images: bool = True
     images_in_results: bool = True
+    pictures: Pictures | None = None  # what is known of the pictures that it takes
+    error_mark: bool = True  # a result can be marked as that of a failed call
     fields: frozenset[str] | None = None  # what a message may carry; None leaves all that came
     reasoning: Reasons = "none"
+    thought_pattern: str | None = None  # the form of the signature of signed reasoning
+    server_ids: str | None = None  # the form of the ids of calls that the provider runs itself
     reasoning_field: str | None = None  # what stands in for reasoning that a message with calls must carry
     signature: str | None = None  # what stands in for the signature that the first call of each step must carry
     signature_pattern: str | None = None  # the form of the signatures of words and calls, where they are sent

@@ -10,6 +10,7 @@ from suture.formats.base import Format, Json
 from suture.formats.limits import Limits
 from suture.healing.given import checked
 from suture.healing.healing import fitted, unhealable
+from suture.healing.losses import losses, of_tools
 from suture.healing.passes import run
 from suture.healing.work import Change, Healed, Options, Work
 from suture.messages import Assistant, Message, Origin
@@ -37,6 +38,7 @@ _HANDOFF: Mapping[str, str] = {
     "ARGS_NOT_OBJECT": "X-ARGS",
     "ARGS_UNPARSABLE": "X-ARGS",
     "RESULT_SHAPE": "X-RESULT-SHAPE",
+    "RESULT_EMPTY_ERROR": "X-ERR-FLAG",
     "BLOCK_UNKNOWN": "X-SERVER-TOOL",
     "FIELD_UNKNOWN": "X-UNKNOWN-KEY",
     "CACHE_MARKS": "X-CACHE",
@@ -66,10 +68,15 @@ def converted(history: object, source: Format, form: Format, limits: Limits) -> 
     work = Work(messages, form, limits, options, places, offered=[offer.name for offer in offers])
     run(work)
     request, more = fitted(work, form.with_offers({}, offers) if offers else {})
-    if left := [each for each in form.check(request, limits, open_tail=False) if each.refused and not each.hint]:
-        raise unhealable(left)
-    changes = [*given.changes, *[_handed_over(change) for change in [*work.changes, *more]]]
-    return Healed(request, changes, list(dict.fromkeys([*work.hints, *_not_carried(given.request, source)])))
+    if refused := [each for each in form.check(request, limits, open_tail=False) if each.refused and not each.hint]:
+        raise unhealable(refused)
+    changes = [_handed_over(change) for change in [*given.changes, *work.changes, *more]]
+    left: list[str] = []
+    if source.name != form.name:
+        changes += losses(messages, work.sources, places, source, limits)
+        lost, left = of_tools(given.request, source)
+        changes += lost
+    return Healed(request, changes, list(dict.fromkeys([*work.hints, *_not_carried(given.request, source, left)])))
 
 
 def _made_by(message: Message, maker: Origin) -> Message:
@@ -83,8 +90,10 @@ def _handed_over(change: Change) -> Change:
     return change if rule is None else msgspec.structs.replace(change, rules=(*change.rules, rule))
 
 
-def _not_carried(request: Json, source: Format) -> Sequence[str]:
+def _not_carried(request: Json, source: Format, tools: Sequence[str]) -> Sequence[str]:
     """A hint for what of the request only its provider understands."""
     offered = source.with_offers({}, source.offers(request)) if source.offers(request) else {}
-    left = [key for key in request if key not in (source.key, *source.head_keys, *offered)]
-    return [f"not carried over: {', '.join(left)}"] if left else []
+    left = [
+        key for key in request if key not in (source.key, *source.head_keys, *offered) and not (tools and key == "tools")
+    ]
+    return [f"not carried over: {', '.join([*left, *tools])}"] if left or tools else []

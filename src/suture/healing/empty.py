@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from suture.formats.wire import own, without_key
 from suture.healing.parts import leave_out_thinking
 from suture.healing.work import Lost, Work
-from suture.messages import Assistant, Message, Part, Reasoning, Text, ToolCall, ToolResult, User
+from suture.messages import Assistant, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult, User
 
 NOTHING = "(no content)"
 SILENT = "(no output)"
@@ -23,15 +23,34 @@ def blanks(work: Work) -> None:
     if work.limits.blank_text:
         return
     for at, message in enumerate(work.messages):
-        gone = [part for part in message.parts if type(part) is Text and not part.text.strip()]
+        gone = [part for part in message.parts if _is_blank(part)]
         if type(message) is ToolResult:
             _result(work, at, message, gone)
         elif gone:
             for part in gone:
-                work.note("TEXT_BLANK" if part.text else "TEXT_EMPTY", at, "left out a blank text", part=part)
+                code = "TEXT_BLANK" if type(part) is Text and part.text else "TEXT_EMPTY"
+                work.note(code, at, "left out a blank text", part=part)
             if _is_between_thoughts(message, gone):
                 leave_out_thinking(work, at)
             work.remove(at, gone)
+
+
+def _is_blank(part: Part) -> bool:
+    """Whether it is a text that says nothing, also one that came without its words."""
+    if type(part) is Opaque and isinstance(part.raw, dict):
+        return part.raw.get("type") == "text" and part.raw.get("text") is None
+    return type(part) is Text and not part.text.strip()
+
+
+def failures(work: Work) -> None:
+    """In a request of our own a failed call says that it failed, where the target has no mark for that (X-ERR-FLAG)."""
+    if work.limits.error_mark or not work.options.strict:
+        return
+    for at, message in enumerate(work.messages):
+        silent = all(type(part) is Text and not part.text.strip() for part in message.parts)
+        if type(message) is ToolResult and message.error and silent:
+            work.note("RESULT_EMPTY_ERROR", at, "said that the tool failed", call=message.call_id, detail=FAILED)
+            work.replace(at, parts=(Text(FAILED),))
 
 
 def _result(work: Work, at: int, result: ToolResult, gone: Sequence[Part]) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from functools import cache
 
+import msgspec
+
 from suture.errors import UnhealableHistory
 from suture.formats.base import Format, Json, Settled, Written
 from suture.formats.limits import Limits
@@ -15,6 +17,9 @@ from suture.healing.offers import with_missing
 from suture.healing.passes import run
 from suture.healing.work import Change, Healed, Options, Work, rules_of
 from suture.messages import System, Text
+
+# A format that settles a request may join a message with the one before.
+JOINED = "ROLE_REPEAT"
 
 # Of these the passes say nothing, since writing the message anew is what mends them.
 _LAYOUT = {
@@ -68,7 +73,7 @@ def unhealable(left: Sequence[Finding]) -> UnhealableHistory:
 
 
 def _as_change(done: Settled, form: Format, limits: Limits) -> Change:
-    rules = rules_of(done.code, form, limits)
+    rules = rules_of(done.code, form, limits, done.case)
     return Change(code=done.code, rules=rules, path=done.path, action=done.action, detail=done.detail, lost=done.lost)
 
 
@@ -107,14 +112,17 @@ class Healing:
 
         offered = [offer.name for offer in form.offers(self.request)]
         work = Work(decoded.messages, form, self.limits, self.options, places, codes, offered)
+        work.found = frozenset(each.code for each in found)
         run(work)
         moved = [self._moved(each) for each in found if each.code in _LAYOUT]
         written = form.rewrite(raw, decoded, Written(work.messages, work.sources))
         request, more = self._around({**self.request, form.key: written.messages}, work)
         self.request, over = settled(request, more, form, self.limits)
-        self.changes += [*work.changes, *moved, *over]
-        self.hints += work.hints
         self.homes = [None if home is None else self.homes[home] for home in written.homes]
+        self.changes += [*work.changes, *moved, *[self._home(each) for each in over]]
+        self.hints += work.hints
+        joined = {index_in(each.path, form.key) for each in over if each.code == JOINED}
+        self.homes = [home for index, home in enumerate(self.homes) if index not in joined]
 
     def _around(self, request: Json, work: Work) -> tuple[Json, list[Change]]:
         """The request with its system text and its tools as the messages need them."""
@@ -129,6 +137,11 @@ class Healing:
     def _moved(self, found: Finding) -> Change:
         path, action = self.at_home(found.path), _LAYOUT[found.code]
         return Change(code=found.code, rules=found.rules, path=path, call_id=found.call_id, action=action)
+
+    def _home(self, change: Change) -> Change:
+        """What was done to the request as it is written, at the place that it had."""
+        path = self.at_home(change.path)
+        return change if path == change.path else msgspec.structs.replace(change, path=path)
 
     def at_home(self, path: str) -> str:
         """The path with the index that its message had at first."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from suture.healing.order import CONTINUED
+from suture.healing.turns import goes_on
 from suture.healing.work import Work
-from suture.messages import Assistant, Message, Reasoning, Text, ToolCall, ToolResult, User
+from suture.messages import Assistant, Ext, Message, Opaque, Reasoning, Text, ToolCall, ToolResult, User
 
 NOTED = "(noted)"
 
@@ -60,11 +61,13 @@ def neighbours(work: Work) -> None:
     messages: list[Message] = []
     sources: list[int | None] = []
     for at, (message, source) in enumerate(zip(work.messages, work.sources, strict=True)):
-        if messages and type(message) in (User, Assistant) and type(messages[-1]) is type(message):
+        if messages and _role(message) is not None and _role(messages[-1]) is _role(message):
             before = messages[-1]
-            if not (_thinks(before) or _thinks(message)):
+            if goes_on(before, message) or not (_thinks(before) or _thinks(message)):
                 work.note("ROLE_REPEAT", at, "joined the message with the one before")
-                messages[-1] = msgspec.structs.replace(before, parts=(*before.parts, *message.parts))
+                messages[-1] = msgspec.structs.replace(
+                    before, parts=(*before.parts, *message.parts), ext=_both(before.ext, message.ext)
+                )
                 continue
             work.note("ROLE_REPEAT", at, "put a message of the user's between", detail=CONTINUED)
             messages.append(User((Text(CONTINUED),)))
@@ -72,6 +75,25 @@ def neighbours(work: Work) -> None:
         messages.append(message)
         sources.append(source)
     work.messages, work.sources = messages, sources
+
+
+def _role(message: Message) -> type[User | Assistant] | None:
+    """Who speaks; None for results, system text, and a message of a role that only its provider knows."""
+    if any(type(part) is Opaque and isinstance(part.raw, dict) and "role" in part.raw for part in message.parts):
+        return None
+    return User if type(message) is User else Assistant if type(message) is Assistant else None
+
+
+def _both(left: Ext | None, right: Ext | None) -> Ext | None:
+    """What both kept for their formats; of one key the first."""
+    if left is None or right is None:
+        return left or right
+    both: Ext = {**right, **left}
+    for name, kept in left.items():
+        other = right.get(name)
+        if isinstance(kept, dict) and isinstance(other, dict):
+            both[name] = {**other, **kept}
+    return both
 
 
 def _thinks(message: Message) -> bool:

@@ -1,10 +1,11 @@
-"""Passes over the parts of messages: reasoning, what is foreign, their order, server tools, pictures."""
+"""Passes over the parts of messages: reasoning, what is foreign, their order, pictures."""
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
-from suture.formats.anthropic.blocks import lonely
 from suture.formats.wire import own, without_key
 from suture.healing.work import Lost, Work, as_text
 from suture.messages import Assistant, Ext, Image, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult, User
@@ -45,6 +46,8 @@ def _refusal(work: Work, message: Message, part: Reasoning) -> str | None:
         return None if came_so and (not work.options.strict or _is_own(work, message)) else "THINKING_FOREIGN"
     if not (part.encrypted if part.redacted else (part.signature or "").strip()):
         return "THINKING_UNSIGNED"
+    if limits.thought_pattern and part.signature and not re.fullmatch(limits.thought_pattern, part.signature):
+        return "THINKING_FOREIGN"
     origin = message.origin
     if origin is None:
         return None
@@ -116,7 +119,8 @@ def foreign(work: Work) -> None:
         gone = [part for part in message.parts if type(part) is not Text and not _may_stand(work, message, part)]
         for part in gone:
             lost: Lost = "call" if type(part) is ToolCall else "image" if type(part) is Image else "text"
-            work.note("BLOCK_UNKNOWN", at, "left out what has no place here", part=part, detail=as_text(part), lost=lost)
+            action, case = "left out what has no place here", "call" if type(part) is ToolCall else ""
+            work.note("BLOCK_UNKNOWN", at, action, part=part, detail=as_text(part), lost=lost, case=case)
         if gone:
             work.remove(at, gone)
             # A message of a role that only its own provider knows is kept as one such part.
@@ -169,57 +173,6 @@ def _behind(message: Message) -> list[Part]:
     """What follows the first call and is none."""
     first = next((index for index, part in enumerate(message.parts) if type(part) is ToolCall), len(message.parts))
     return [part for part in message.parts[first:] if type(part) is not ToolCall]
-
-
-def servers(work: Work) -> None:
-    """A server tool's call and its result stand in one message, or neither is sent."""
-    _join_servers(work)
-    for at, message in enumerate(work.messages):
-        if type(message) is not Assistant:
-            continue
-        # A paused turn ends in a call, and goes on when it is sent back.
-        is_paused = at == len(work.messages) - 1 and not message.calls
-        gone = [part for part in _lonely(message) if not (is_paused and _is_server_call(part))]
-        for part in gone:
-            is_call = _is_server_call(part)
-            code = "SERVER_CALL_UNPAIRED" if is_call else "SERVER_RESULT_ORPHAN"
-            lost: Lost = "call" if is_call else "result"
-            work.note(code, at, "left out half of a server tool's pair", part=part, detail=as_text(part), lost=lost)
-        if gone:
-            work.remove(at, gone)
-
-
-def _join_servers(work: Work) -> None:
-    """Join two messages where the second holds the result of a server tool that the first called."""
-    keep = [True] * len(work.messages)
-    for at in range(len(work.messages) - 2, -1, -1):
-        left, right = work.messages[at], work.messages[at + 1]
-        if type(left) is not Assistant or type(right) is not Assistant or not keep[at + 1]:
-            continue
-        calls = {_server_id(part, "id") for part in _lonely(left) if _is_server_call(part)}
-        results = {_server_id(part, "tool_use_id") for part in _lonely(right) if not _is_server_call(part)}
-        parts = (*left.parts, *right.parts)
-        if calls & results and not left.calls and not any(type(part) is Reasoning for part in parts):
-            work.note("SERVER_RESULT_ORPHAN", at + 1, "joined the message with the one before, which called the tool")
-            work.replace(at, parts=parts)
-            keep[at + 1] = False
-    work.keep(keep)
-
-
-def _lonely(message: Message) -> list[Part]:
-    if not any(type(part) is Opaque for part in message.parts):
-        return []
-    return [
-        message.parts[index] for index in lonely([part.raw if type(part) is Opaque else None for part in message.parts])
-    ]
-
-
-def _server_id(part: Part, key: str) -> object:
-    return part.raw.get(key) if type(part) is Opaque and isinstance(part.raw, dict) else None
-
-
-def _is_server_call(part: Part) -> bool:
-    return type(part) is Opaque and isinstance(part.raw, dict) and str(part.raw.get("type")).endswith("_tool_use")
 
 
 def pictures(work: Work) -> None:

@@ -11,11 +11,15 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from suture.healing.calls import IDS, arguments, names, pairs, result_names
-from suture.healing.empty import blanks, empties
+from suture.healing.empty import blanks, empties, failures
+from suture.healing.media import media
 from suture.healing.neighbours import apart, bridge, neighbours
 from suture.healing.order import roles, tail
-from suture.healing.parts import foreign, order, pictures, reasoning, servers
+from suture.healing.parts import foreign, order, pictures, reasoning
+from suture.healing.sequence import sequence
+from suture.healing.servers import server_words, servers
 from suture.healing.signatures import signatures
+from suture.healing.thoughts import thoughts
 from suture.healing.work import Work
 
 Pass: TypeAlias = Callable[[Work], None]
@@ -32,22 +36,34 @@ _RESULTS = frozenset(
         "CALL_NOT_TAIL",
     )
 )
-_SERVERS = frozenset(("SERVER_CALL_UNPAIRED", "SERVER_RESULT_ORPHAN", "CALL_NOT_TAIL"))
+_SERVERS = frozenset(("SERVER_CALL_UNPAIRED", "SERVER_RESULT_ORPHAN", "CALLER_DANGLING", "ID_CHARS", "CALL_NOT_TAIL"))
+_THOUGHTS = frozenset(("THINKING_MODIFIED", "THINKING_DISABLED_FINAL"))
+_PICTURES = frozenset(("IMAGE_EMPTY", "IMAGE_UNSUPPORTED", "IMAGE_DIMENSION", "IMAGE_BYTES"))
 _BLANK = frozenset(("TEXT_EMPTY", "TEXT_BLANK", "RESULT_EMPTY_ERROR", "MESSAGE_EMPTY"))
-_EMPTY = _BLANK | _SERVERS | frozenset(("CONTENT_NULL", "FIELD_UNKNOWN", "THINKING_UNSIGNED", "BLOCK_UNKNOWN"))
+_EMPTY = (
+    _BLANK
+    | _SERVERS
+    | _THOUGHTS
+    | frozenset(("CONTENT_NULL", "FIELD_UNKNOWN", "THINKING_UNSIGNED", "THINKING_FOREIGN", "BLOCK_UNKNOWN"))
+)
 
 # Each pass, and the codes of the findings that it mends, or that another pass mends and so makes work for it.
 # Who speaks first, last and beside whom is looked at every time.
 PASSES: tuple[tuple[Pass, frozenset[str] | None], ...] = (
     (arguments, frozenset(("ARGS_TYPE", "ARGS_NOT_OBJECT", "ARGS_UNPARSABLE", "SURROGATE_LONE"))),
     (pairs, IDS | _RESULTS),
-    (reasoning, frozenset(("THINKING_UNSIGNED",))),
+    (sequence, frozenset()),
+    (reasoning, frozenset(("THINKING_UNSIGNED", "THINKING_FOREIGN"))),
+    (thoughts, _THOUGHTS),
+    (server_words, frozenset(("BLOCK_UNKNOWN",))),
     (foreign, frozenset(("BLOCK_UNKNOWN", "FIELD_UNKNOWN"))),
     (order, frozenset(("CALL_NOT_TAIL",))),
     (servers, _SERVERS),
     (signatures, frozenset(("SIGNATURE_MISSING", "SIGNATURE_FORM"))),
     (pictures, frozenset(("IMAGE_ROLE",))),
+    (media, _PICTURES),
     (apart, frozenset(("TEXT_WITH_TOOL",))),
+    (failures, frozenset(("RESULT_EMPTY_ERROR",))),
     (blanks, _BLANK),
     (empties, _EMPTY),
     (roles, None),

@@ -31,7 +31,7 @@ def join_turns(work: Work) -> dict[int, list[Share]]:
     messages: list[Message] = []
     sources: list[int | None] = []
     for message, source in zip(work.messages, work.sources, strict=True):
-        if messages and _goes_on(before := messages[-1], message):
+        if messages and goes_on(before := messages[-1], message):
             at = len(messages) - 1
             turns.setdefault(at, [Share(before, sources[at])]).append(Share(message, source))
         else:
@@ -44,7 +44,8 @@ def join_turns(work: Work) -> dict[int, list[Share]]:
     return turns
 
 
-def _goes_on(before: Message, message: Message) -> bool:
+def goes_on(before: Message, message: Message) -> bool:
+    """Whether a message only adds calls to those of the one before, as blocks of one answer do."""
     if type(message) is not Assistant or type(before) is not Assistant or not (before.parts and message.parts):
         return False
     return type(before.parts[-1]) is ToolCall and all(type(part) is ToolCall for part in message.parts)

@@ -85,7 +85,7 @@ class Work:
 
     `codes` are those of the findings that are to be mended; None asks for everything. `offered` are the names of the
     request's tools, and `renamed` those of tools that had to change, in the request as well. `system` is system text that
-    moves out of the messages.
+    moves out of the messages. `found` are the codes of what is wrong now, whatever is to be mended.
     """
 
     def __init__(
@@ -106,6 +106,7 @@ class Work:
         self.options = options
         self.codes = codes
         self.offered = offered
+        self.found: frozenset[str] = frozenset()
         self.renamed: dict[str, str] = {}
         self.system: list[System] = []
         self.changes: list[Change] = []
@@ -128,9 +129,13 @@ class Work:
         call: str | None = None,
         detail: str = "",
         lost: Lost = "none",
+        case: str = "",
     ) -> None:
-        """Report a change of the message at that index now, of a part of it, or of its call of that number."""
-        self.report(code, self.sources[at], action, part=part, slot=slot, call=call, detail=detail, lost=lost)
+        """Report a change of the message at that index now, of a part of it, or of its call of that number.
+
+        `case` tells rules of one code apart.
+        """
+        self.report(code, self.sources[at], action, part=part, slot=slot, call=call, detail=detail, lost=lost, case=case)
 
     def report(
         self,
@@ -143,12 +148,13 @@ class Work:
         call: str | None = None,
         detail: str = "",
         lost: Lost = "none",
+        case: str = "",
     ) -> None:
         """Report a change of what was the message at that index at first."""
         self.changes.append(
             Change(
                 code=code,
-                rules=rules_of(code, self.format, self.limits),
+                rules=rules_of(code, self.format, self.limits, case),
                 path=self.format.key if source is None else self._path(source, part, slot),
                 call_id=call or None,
                 action=action,
@@ -178,9 +184,10 @@ class Work:
             self.sources = [source for source, kept in zip(self.sources, keep, strict=True) if kept]
 
 
-def rules_of(code: str, form: Format, limits: Limits) -> tuple[str, ...]:
-    """The id of the rule behind a code, where there is one."""
-    rule = limits.rules.get(code) or form.rule_of.get(code)
+def rules_of(code: str, form: Format, limits: Limits, case: str = "") -> tuple[str, ...]:
+    """The id of the rule behind a code, where there is one; of several, that of the case."""
+    rule = form.rule_of.get(f"{code} {case}") if case else None
+    rule = rule or limits.rules.get(code) or form.rule_of.get(code)
     return (rule,) if rule else ()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, ClassVar
@@ -124,7 +125,7 @@ class FormatContract:
                 for id in each.rules:
                     rule = self.form.rules.get(id)
                     text = fill(rule.error, each.facts) if rule else ""
-                    assert "{" not in text.replace("{}", ""), (case, text)
+                    assert not re.search(r"\{[a-z]\w*\}", text), (case, text)
 
     def test_what_goes_to_another_provider_comes_back(self) -> None:
         """Converted to every format, each valid history is valid there; its words and results are there or reported."""

@@ -83,3 +83,17 @@ def lonely(blocks: Sequence[object]) -> list[int]:
             else:
                 alone.add(at)
     return sorted(alone)
+
+
+def source_of(caller: object) -> str | None:
+    """The id of the server tool's call whose code made a call; None where the model made it itself."""
+    source = caller.get("tool_id") if isinstance(caller, dict) else None
+    return source if isinstance(source, str) else None
+
+
+def found_tools(block: Json) -> list[str]:
+    """The names of the tools that a tool search found."""
+    content = block.get("content")
+    found = content.get("tool_references") if isinstance(content, dict) else None
+    names = [each.get("tool_name") for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+    return [name for name in names if isinstance(name, str)]

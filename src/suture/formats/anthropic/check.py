@@ -9,18 +9,39 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from suture.formats.anthropic.blocks import continues, is_a, lonely
+from suture.formats.anthropic import thinking
+from suture.formats.anthropic.blocks import continues, is_a, source_of
+from suture.formats.anthropic.images import Picture
+from suture.formats.anthropic.images import findings as of_pictures
 from suture.formats.anthropic.rules import RULES
+from suture.formats.anthropic.servers import Caller, Reference, Servers
 from suture.formats.base import Json
 from suture.formats.limits import Limits
 from suture.formats.pairs import Call, Pairs, Stray
-from suture.formats.rule import Finding, by_place, finding
-from suture.formats.wire import kind_of, not_an_object, not_content, text_id
+from suture.formats.rule import Finding, Severity, by_place, finding
+from suture.formats.wire import kind_of, not_a_list, not_an_object, not_content, text_id
 
 MAX_CACHE_MARKS = 4
 
 _MESSAGE = frozenset(("role", "content"))
-_BLOCKS = frozenset(("text", "image", "document", "search_result", "container_upload", "compaction", "tool_reference"))
+_BLOCKS = frozenset(
+    (
+        "document",
+        "search_result",
+        "container_upload",
+        "compaction",
+        "tool_reference",
+        "browser_state",
+        # Of betas: what changes the tools or the instructions in the middle of a conversation.
+        "mid_conv_system",
+        "mcp_tool_listing",
+        "tool_addition",
+        "tool_removal",
+    )
+)
+# Words as other APIs of the family put them; a text block takes them.
+_WORDS = frozenset(("input_text", "output_text"))
+_HEAD = frozenset(("messages", "system"))
 
 
 def check(request: Json, limits: Limits, *, open_tail: bool = False) -> list[Finding]:
@@ -39,11 +60,18 @@ class _Check:
         self.name_fits = re.compile(limits.name_pattern).search
         self.found: list[Finding] = []
         self.open_tail = open_tail
+        self.spoken: int | None = None
         self.pairs = Pairs(unique_in_history=limits.ids_unique_in == "history")
         self.marks = 0
+        self.called = False
+        self.thinking: list[int] = []
+        self.pictures: list[Picture] = []
+        self.servers = Servers()
+        self.thought_fits = re.compile(limits.thought_pattern or "").fullmatch
         self.ends: dict[tuple[int, str], int] = {}  # where the run of messages of a role ends that begins there
 
     def run(self) -> list[Finding]:
+        alternate = self.limits.alternate
         self._ends()
         self._system()
         for index, message in enumerate(self.messages):
@@ -51,12 +79,16 @@ class _Check:
             content = message.get("content")
             if len(message) > 2:
                 self._fields(index, message)
+            if alternate and index and role == self.messages[index - 1]["role"]:
+                self._repeats(index, role)
             if role == "assistant":
                 if self.pairs.open and not continues(self.messages[index - 1], message):
                     self.pairs.close()
             elif role != "user":
                 self.pairs.close()
-                self._other(index, role)
+                if role != "system":
+                    self._other(index, role)
+                    continue
             if isinstance(content, list):
                 self._blocks(index, role, content)
             elif content is None or content == "":
@@ -69,7 +101,13 @@ class _Check:
                 self.pairs.close()
         self._pairing()
         self._cache()
+        self._tools()
         self._thinking()
+        self.found += self.servers.findings(self.request, self.limits)
+        if self.pictures and self.limits.pictures:
+            self.found += of_pictures(self.pictures, self.limits.pictures)
+        if len(self.found) > 1:
+            self.found.sort(key=by_place)
         return self.found
 
     def add(self, code: str, rule: str, path: str, sentence: str, call: str | None = None, **facts: str | int) -> None:
@@ -88,7 +126,7 @@ class _Check:
         if first == "system":
             sentence = "System text stands at the head of the messages; it belongs into the request's 'system'."
             self.add("SYSTEM_MISPLACED", "ANT-SYSTEM-ROLE", "messages[0]", sentence, role=first)
-        elif first != "user":
+        elif first == "assistant":
             self.add("FIRST_NOT_USER", "ANT-FIRST-USER", "messages[0]", "The first message is not the user's.")
         if last["role"] == "assistant":
             self._last(len(self.messages) - 1, last.get("content"))
@@ -114,13 +152,11 @@ class _Check:
                     raise not_an_object(block, f"system[{at}]")
                 self.marks += "cache_control" in block
                 if is_a(block, "text") and not str(block.get("text")).strip():
-                    self._blank(f"system[{at}]", 0, at, block.get("text"))
+                    self._blank(f"system[{at}]", 0, at, block.get("text"), marked="cache_control" in block)
         elif content is not None and not isinstance(content, str):
             raise not_content(content, "system")
 
     def _other(self, index: int, role: str) -> None:
-        if role == "system":
-            return
         sentence = f"The role {role!r} is none that Anthropic is known to take; the message is sent as it is."
         self.add("ROLE_UNKNOWN", "ANT-ROLE", f"messages[{index}]", sentence, role=role)
 
@@ -132,11 +168,17 @@ class _Check:
     def _empty(self, index: int) -> None:
         self.add("MESSAGE_EMPTY", "ANT-EMPTY-MSG", f"messages[{index}]", "The message is empty.", i=index)
 
-    def _blank(self, path: str, i: int, j: int, text: object) -> None:
+    def _repeats(self, index: int, role: str) -> None:
+        sentence = f"The message before is of the role {role!r}, too."
+        self.add("ROLE_REPEAT", "ANT-ALTERNATE", f"messages[{index}]", sentence, i=index, role=role)
+
+    def _blank(self, path: str, i: int, j: int, text: object, *, marked: bool = False) -> None:
         empty = not text
         code, rule = ("TEXT_EMPTY", "ANT-EMPTY-TEXT") if empty else ("TEXT_BLANK", "ANT-BLANK-TEXT")
         sentence = "The text is empty." if empty else "The text is white space alone."
-        self.add(code, rule, path, sentence, i=i, j=j)
+        facts: dict[str, str | int] = {"i": i, "j": j, "block": "text"}
+        also = (RULES["ANT-CACHE-EMPTY"],) if marked else ()
+        self.found.append(finding(RULES[rule], code, path, sentence, facts=facts, also=also))
 
     # Blocks
 
@@ -161,7 +203,7 @@ class _Check:
             if kind == "text":
                 text = block.get("text")
                 if not isinstance(text, str) or not text or text.isspace():
-                    self._blank(f"messages[{index}].content[{at}]", index, at, text)
+                    self._blank(f"messages[{index}].content[{at}]", index, at, text, marked="cache_control" in block)
             elif kind == "tool_use":
                 if role == "assistant":
                     self._call(index, at, block)
@@ -170,17 +212,22 @@ class _Check:
                 self._misplaced(index, at, "tool_use", role)
             elif kind in ("thinking", "redacted_thinking"):
                 self._signed(index, at, block, role)
+            elif kind == "image":
+                self.pictures.append(Picture(index, at, f"messages[{index}].content[{at}]", block))
             elif isinstance(kind, str) and kind.endswith(("_tool_use", "_tool_result")):
                 servers += 1
-            elif kind not in _BLOCKS:
-                self._unknown(index, at, kind)
+            elif not isinstance(kind, str) or kind not in _BLOCKS:
+                self._unknown(index, at, kind, block)
             if calls:
                 self._not_tail(index, at, kind)
         if servers:
-            self._servers(index, content, is_paused=not calls and index == len(self.messages) - 1)
+            self.servers.messages.append(index)
 
     def _call(self, index: int, at: int, block: Json) -> None:
         id, name = block.get("id"), block.get("name")
+        self.called = True
+        if len(block) > 4 and (source := source_of(block.get("caller"))) is not None:
+            self.servers.callers.append(Caller(index, at, text_id(id), source))
         self.pairs.add_call(index, at, text_id(id))
         path = f"messages[{index}].content[{at}]"
         if not isinstance(id, str) or not id:
@@ -212,8 +259,13 @@ class _Check:
             for nth, part in enumerate(content):
                 if not isinstance(part, dict):
                     raise not_an_object(part, f"{path}.content[{nth}]")
-                if part.get("type") == "text" and not str(part.get("text") or "").strip():
-                    self._blank(f"{path}.content[{nth}]", index, at, part.get("text"))
+                kind = part.get("type")
+                if kind == "text" and not str(part.get("text") or "").strip():
+                    self._blank(f"{path}.content[{nth}]", index, at, part.get("text"), marked="cache_control" in part)
+                elif kind == "image":
+                    self.pictures.append(Picture(index, at, f"{path}.content[{nth}]", part))
+                elif kind == "tool_reference" and isinstance(name := part.get("tool_name"), str):
+                    self.servers.references.append(Reference(index, f"{path}.content[{nth}]", name))
         elif content is not None and not isinstance(content, str):
             raise not_content(content, f"{path}.content")
         if block.get("is_error") is True and not _says_something(content):
@@ -232,38 +284,47 @@ class _Check:
         self.add("CALL_NOT_TAIL", "ANT-USE-TAIL", f"messages[{index}].content[{at}]", sentence, i=index, j=at)
 
     def _signed(self, index: int, at: int, block: Json, role: str) -> None:
-        signature = block.get("signature" if block["type"] == "thinking" else "data")
-        if role != "assistant" or not isinstance(signature, str) or not signature.strip():
-            path = f"messages[{index}].content[{at}]"
-            self.add("THINKING_UNSIGNED", "ANT-THINK-SIG-REQ", path, "The thinking has no signature.", i=index, j=at)
-
-    def _unknown(self, index: int, at: int, kind: object) -> None:
+        is_plain = block["type"] == "thinking"
+        signature = block.get("signature" if is_plain else "data")
         path = f"messages[{index}].content[{at}]"
+        if "cache_control" in block:
+            sentence = "The thinking carries a mark for the cache, which it may not."
+            facts: dict[str, str | int] = {"i": index, "j": at, "block": str(block["type"])}
+            self.found.append(finding(RULES["ANT-CACHE-EMPTY"], "CACHE_MARKS", path, sentence, facts=facts))
+        if role != "assistant" or not isinstance(signature, str) or not signature.strip():
+            self._thought("THINKING_UNSIGNED", "ANT-THINK-SIG-REQ", index, at, "The thinking has no signature.")
+        elif is_plain and not self.thought_fits(signature):
+            sentence = "The signature of the thinking is not base64, so no model of Anthropic's gave it."
+            self._thought("THINKING_FOREIGN", "ANT-THINK-SIG-BAD", index, at, sentence)
+        if not self.thinking or self.thinking[-1] != index:
+            self.thinking.append(index)
+
+    def _thought(self, code: str, rule: str, i: int, j: int, sentence: str) -> None:
+        also = (RULES["ANT-THINK-OLD"],) if i < self._spoken() else ()
+        path = f"messages[{i}].content[{j}]"
+        self.found.append(finding(RULES[rule], code, path, sentence, facts={"i": i, "j": j}, also=also))
+
+    def _spoken(self) -> int:
+        """The last message in which the user said something, rather than answering calls alone."""
+        if self.spoken is None:
+            at = len(self.messages) - 1
+            while at >= 0 and not _speaks(self.messages[at]):
+                at -= 1
+            self.spoken = at
+        return self.spoken
+
+    def _unknown(self, index: int, at: int, kind: object, block: Json) -> None:
+        path, rule = f"messages[{index}].content[{at}]", RULES["ANT-UNKNOWN-BLOCK"]
         facts: dict[str, str | int] = {"i": index, "j": at, "block": str(kind)}
-        if isinstance(kind, str):
+        if isinstance(kind, str) and kind in _WORDS and isinstance(block.get("text"), str):
+            sentence = f"The block is of the type {kind!r}, which is another API's; here it is 'text'."
+            self.found.append(finding(rule, "BLOCK_UNKNOWN", path, sentence, facts=facts))
+        elif isinstance(kind, str):
             sentence = f"The block is of the unknown type {kind!r}; it is sent as it is."
-            self.found.append(finding(RULES["ANT-UNKNOWN-BLOCK"], "BLOCK_UNKNOWN", path, sentence, facts=facts))
+            self.found.append(finding(rule, "BLOCK_UNKNOWN", path, sentence, facts=facts, severity="DEG"))
         else:
             sentence = "The block has no 'type'. Check in which format the history is."
-            rule = RULES["ANT-UNKNOWN-BLOCK"]
-            self.found.append(finding(rule, "BLOCK_UNKNOWN", path, sentence, facts=facts, severity="REJ"))
-
-    def _servers(self, index: int, content: list[Json], *, is_paused: bool) -> None:
-        """Calls of server tools without their results in the same message, and the other way round."""
-        for at in lonely(content):
-            block = content[at]
-            kind = str(block["type"])
-            path = f"messages[{index}].content[{at}]"
-            if kind.endswith("_tool_use"):
-                id = text_id(block.get("id"))
-                # A paused turn ends in such a call, and goes on when it is sent back.
-                if not is_paused:
-                    sentence = f"The server tool's call {id!r} has no result in its message."
-                    self.add("SERVER_CALL_UNPAIRED", "ANT-SRV-UNPAIRED", path, sentence, id, i=index, id=id, block=kind)
-            else:
-                id = text_id(block.get("tool_use_id"))
-                sentence = f"No call of a server tool in this message asked for the result {id!r}."
-                self.add("SERVER_RESULT_ORPHAN", "ANT-SRV-ORPHAN", path, sentence, id, i=index, j=at, id=id, block=kind)
+            self.found.append(finding(rule, "BLOCK_UNKNOWN", path, sentence, facts=facts))
 
     # The whole
 
@@ -280,7 +341,6 @@ class _Check:
             self.add("CALL_UNANSWERED", "ANT-ADJ-RESULT", path, sentence, call.id, i=call.i, ids=broken.ids[call.i])
         for stray in broken.strays:
             self._stray(stray, broken.ids)
-        self.found.sort(key=by_place)
 
     def _open_from(self) -> int | None:
         """The first message of the last turn, when only results follow it."""
@@ -338,25 +398,34 @@ class _Check:
 
     def _cache(self) -> None:
         tools = self.request.get("tools")
+        if tools is not None and not isinstance(tools, list):
+            raise not_a_list(tools, "tools")
         marks = self.marks + sum("cache_control" in tool for tool in tools or () if isinstance(tool, dict))
         if marks > MAX_CACHE_MARKS:
             sentence = f"{marks} blocks carry cache_control; {MAX_CACHE_MARKS} may."
             self.add("CACHE_MARKS", "ANT-CACHE-4", "messages", sentence, n=marks)
 
-    def _thinking(self) -> None:
-        """With thinking on, the turn whose results come last begins with its thinking, or the caller turns it off."""
-        thinking = self.request.get("thinking")
-        start = self._open_from()
-        if start is None or not isinstance(thinking, dict) or thinking.get("type") != "enabled":
+    def _tools(self) -> None:
+        """A whole request whose history has calls, without tools."""
+        if not self.called or self.request.get("tools") or self.request.keys() <= _HEAD:
             return
-        content = _list(self.messages[start])
-        first = content[0] if content else None
-        calls = any(is_a(block, "tool_use") for block in content)
-        if calls and not (is_a(first, "thinking") or is_a(first, "redacted_thinking")):
-            facts: dict[str, str | int] = {"i": start, "block": str(first.get("type")) if isinstance(first, dict) else ""}
-            sentence = "Thinking is on, and the turn that called the tools does not begin with its thinking."
-            path, rule = f"messages[{start}].content[0]", RULES["ANT-THINK-FIRST"]
-            self.found.append(finding(rule, "THINKING_NOT_FIRST", path, sentence, facts=facts, hint="thinking: off"))
+        sentence = "The history has calls of tools, and the request defines none."
+        severity: Severity = "REJ" if self.limits.tools == "needed" else "DEG"
+        rule = RULES["ANT-TOOLS-REQ"]
+        self.found.append(finding(rule, "TOOLS_MISSING", "tools", sentence, severity=severity))
+
+    def _thinking(self) -> None:
+        if self.thinking:
+            self.found += thinking.copies(self.messages, self.thinking)
+            self.found += thinking.at_the_end(self.request, self.limits)
+        if (self.thinking or "thinking" in self.request) and (start := self._open_from()) is not None:
+            self.found += thinking.in_the_open_turn(self.request, start)
+
+
+def _speaks(message: Json) -> bool:
+    content = message.get("content")
+    is_words = not isinstance(content, list) or any(not is_a(block, "tool_result") for block in content)
+    return message["role"] == "user" and is_words
 
 
 def _says_something(content: object) -> bool:

@@ -13,12 +13,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from suture.formats.anthropic import check as anthropic_check
-from suture.formats.anthropic import tools, write
-from suture.formats.anthropic.blocks import without_marks
+from suture.formats.anthropic import settling, tools, write
 from suture.formats.anthropic.rules import RULE_OF, RULES
 from suture.formats.anthropic.write import NAME
 from suture.formats.base import Decoded, Json, Offer, Rewritten, Settled, Written
-from suture.formats.limits import Limits
+from suture.formats.limits import Limits, Pictures
 from suture.formats.rule import Finding, Rule
 from suture.formats.wire import not_an_object, not_content, rest, text_id, without_role
 from suture.messages import (
@@ -47,8 +46,18 @@ _RESULT = frozenset(("type", "tool_use_id", "content", "is_error"))
 _IMAGE = frozenset(("type", "source"))
 _DOCUMENT = frozenset(("type", "source", "title"))
 _SOURCES = {"base64": {"type", "media_type", "data"}, "url": {"type", "url"}, "file": {"type", "file_id"}}
+# Relays and clouds that speak the API as it once was: roles alternate, tools are defined, pictures are smaller.
+DIALECTS = frozenset(("relay", "bedrock"))
+_OLDER = Pictures(size=5 * 1024 * 1024)
 # From 4.6 on, Claude models want a request to end with a user message (ANT-PREFILL).
 _MODEL = re.compile(r"claude-[a-z]+-(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)")
+
+# Anthropic's signatures are opaque, so only what is known to be none is told apart: what programs put where another maker's
+# thinking had no signature, and texts that could not be sent as one.
+_SIGNATURE = (
+    r"\s*(?!(?:reasoning|reasoning_content|reasoning_details|thinking|signature|none|null"
+    r"|skip_thought_signature_validator|context_engineering_is_the_way_to_go)\s*\Z)[!-~]+\s*"
+)
 
 
 class Anthropic:
@@ -62,7 +71,7 @@ class Anthropic:
     fields: ClassVar[frozenset[str]] = frozenset(("cache_control",))
 
     def limits(self, variant: str) -> Limits:
-        """What a model of that name takes."""
+        """What a model or a dialect of that name takes."""
         version = _MODEL.search(variant)
         return Limits(
             id_pattern="^[a-zA-Z0-9_-]+$",
@@ -74,9 +83,14 @@ class Anthropic:
             system="apart",
             calls_last=True,
             trailing_space=False,
+            alternate=variant in DIALECTS,
+            tools="needed" if variant in DIALECTS else "free",
+            pictures=_OLDER if variant in DIALECTS else Pictures(),
+            thought_pattern=_SIGNATURE,
+            server_ids="^srvtoolu_[a-zA-Z0-9_]+$",
             prefill=version is None or (int(version[1]), int(version[2] or 0)) < (4, 6),
             reasoning="signed",
-            model=variant or None,
+            model=None if variant in DIALECTS else variant or None,
         )
 
     def misfit(self, message: Json) -> str | None:
@@ -160,17 +174,16 @@ class Anthropic:
         """The request with its tools, and the choice among them, under other names."""
         return tools.renamed(request, names)
 
-    def settle(self, request: Json, _limits: Limits) -> tuple[Json, list[Settled]]:
-        """The request with at most four marks for the cache: those of tools and system stay, then the latest."""
-        request, paths = without_marks(request, anthropic_check.MAX_CACHE_MARKS)
-        return request, [Settled("CACHE_MARKS", path, "took the mark for the cache away") for path in paths]
+    def settle(self, request: Json, limits: Limits) -> tuple[Json, list[Settled]]:
+        """The request within the rules on marks for the cache, on tools that were found, and on neighbours of one role."""
+        return settling.settle(request, limits)
 
     def places(self, raw: Sequence[Json], decoded: Decoded, home: int) -> dict[int, list[str]]:
         """For each decoded message that came from that wire message: its path, then those of its parts."""
         path = f"messages[{home}]"
         content = raw[home].get("content")
         first, last = decoded.range_of(home)
-        if not isinstance(content, list):
+        if not isinstance(content, list) or raw[home]["role"] not in ("user", "assistant"):
             return {index: [path] for index in range(first, last)}
         results = [f"{path}.content[{at}]" for at, block in enumerate(content) if _is_result(block)]
         others = [f"{path}.content[{at}]" for at, block in enumerate(content) if not _is_result(block)]

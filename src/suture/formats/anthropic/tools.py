@@ -33,13 +33,17 @@ def renamed(request: Json, names: Mapping[str, str]) -> Json:
     changed = dict(request)
     if _tools(request):
         changed["tools"] = [
-            {**tool, "name": names[tool["name"]]} if isinstance(tool, dict) and tool.get("name") in names else tool
+            {**tool, "name": names[tool["name"]]} if isinstance(tool, dict) and _is_in(tool.get("name"), names) else tool
             for tool in request["tools"]
         ]
     choice = request.get("tool_choice")
-    if isinstance(choice, dict) and choice.get("name") in names:
+    if isinstance(choice, dict) and _is_in(choice.get("name"), names):
         changed["tool_choice"] = {**choice, "name": names[choice["name"]]}
     return changed
+
+
+def _is_in(name: object, names: Mapping[str, str]) -> bool:
+    return isinstance(name, str) and name in names
 
 
 def _tools(request: Json) -> list[Json]:

@@ -247,6 +247,8 @@ class Rewriting:
         if type(old) is ToolResult:
             return [self._result(home, source)] if message is old else blocks_of(message)
         given = [block for block in content if block.get("type") != "tool_result"]
+        if len(given) != len(old.parts):
+            return blocks_of(message)
         as_came = {id(part): block for part, block in zip(old.parts, given, strict=True)}
         pairs = [(part, as_came.get(id(part))) for part in message.parts]
         return [block for part, came in pairs if (block := block_of(part) if came is None else came) is not None]

@@ -85,6 +85,7 @@ class OpenAIChat:
         return Limits(
             id_length=40,
             images_in_results=False,
+            error_mark=False,
             developer=variant not in COPIES,
             reasoning="text" if variant in _TAKES_REASONING else "none",
             model=variant or None,

@@ -25,7 +25,7 @@ RULES = (
     ),
     Rule(
         id="ANT-THINK-SIG-BAD",
-        statement="A signature is genuine, which base64 is the least of, and only good for the model that made it.",
+        statement="A signature is genuine, and only good for the model that made it.",
         mend="Thinking of another model, and thinking whose signature can be none, is left out.",
         error="messages.{i}.content.{j}: Invalid `signature` in `thinking` block",
         evidence="vybestack/llxprt-code#2335, can1357/oh-my-pi#6379, weave-os/router#279, openclaw/openclaw#91205",

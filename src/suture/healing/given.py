@@ -64,7 +64,9 @@ def checked(history: object, form: Format, limits: Limits, *, open_tail: bool = 
 def _read(history: object, form: Format) -> Given:
     """The history as a request without halves of surrogate pairs, whose messages can be of that format."""
     messages = messages_of(history, form.key)
-    request = history if isinstance(history, dict) else {form.key: messages}
+    request: Json = history if isinstance(history, dict) else {form.key: messages}
+    if request[form.key] is not messages:  # a text, read as one message
+        request = {**request, form.key: messages}
     changes: list[Change] = []
     if not is_sendable(request, form):
         request, changes = without_surrogates(request, form)

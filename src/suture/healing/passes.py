@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from suture.healing.calls import IDS, arguments, names, pairs, result_names
 from suture.healing.empty import blanks, empties
+from suture.healing.items import ITEMS, chain, items, led_nowhere
 from suture.healing.neighbours import apart, bridge, neighbours
 from suture.healing.order import roles, tail
 from suture.healing.parts import foreign, order, pictures, reasoning, servers
@@ -39,6 +40,8 @@ _EMPTY = _BLANK | _SERVERS | frozenset(("CONTENT_NULL", "FIELD_UNKNOWN", "THINKI
 # Each pass, and the codes of the findings that it mends, or that another pass mends and so makes work for it.
 # Who speaks first, last and beside whom is looked at every time.
 PASSES: tuple[tuple[Pass, frozenset[str] | None], ...] = (
+    (chain, frozenset(("CHAIN_CONFLICT",))),
+    (items, ITEMS),
     (arguments, frozenset(("ARGS_TYPE", "ARGS_NOT_OBJECT", "ARGS_UNPARSABLE", "SURROGATE_LONE"))),
     (pairs, IDS | _RESULTS),
     (reasoning, frozenset(("THINKING_UNSIGNED",))),
@@ -50,6 +53,7 @@ PASSES: tuple[tuple[Pass, frozenset[str] | None], ...] = (
     (apart, frozenset(("TEXT_WITH_TOOL",))),
     (blanks, _BLANK),
     (empties, _EMPTY),
+    (led_nowhere, frozenset(("REASONING_DANGLING",))),
     (roles, None),
     (bridge, None),
     (neighbours, None),

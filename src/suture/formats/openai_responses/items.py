@@ -75,7 +75,9 @@ def place_of(item: Json) -> Place:
 
 def _is_callers(item: Json, kind: str) -> bool:
     """Whether the call is run by the caller; the provider searches for tools itself, too."""
-    return not kind.startswith("tool_search") or bool(item.get("execution") != "server" and item.get("call_id"))
+    if not kind.startswith("tool_search"):
+        return True
+    return item.get("execution") == "client" or (item.get("execution") != "server" and item.get("call_id") is not None)
 
 
 def sign_of(item: Json) -> str | None:

@@ -211,6 +211,6 @@ class Rewriting:
                 yield fresh, items[id(changed[found])]
 
     def _as_came(self, item: Json, home: int) -> Json:
-        """The item with its keys in the order in which they came."""
+        """The item with its keys in the order in which they came; the very object where it came to the same."""
         raw = self.raw[home]
-        return item if item is raw else {**{key: item[key] for key in raw if key in item}, **item}
+        return raw if item == raw else {**{key: item[key] for key in raw if key in item}, **item}

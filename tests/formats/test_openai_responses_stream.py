@@ -117,15 +117,15 @@ def test_parts_need_not_be_announced() -> None:
         ("output_text", {"type": "output_text", "text": "hi"}),
         ("refusal", {"type": "refusal", "refusal": "hi"}),
     ):
-        made = [event("output_item.added", 0, output_index=0, item=item), event(f"{kind}.delta", 1, **at, delta="hi"), last]
-        assert answer_of(made).items == [{**item, "content": [part]}]
+        said = [event("output_item.added", 0, output_index=0, item=item), event(f"{kind}.delta", 1, **at, delta="hi"), last]
+        assert answer_of(said).items == [{**item, "content": [part]}]
     thought = {"type": "reasoning", "summary": []}
-    made: list[tuple[str, Json]] = [
+    mused = [
         event("output_item.added", 0, output_index=0, item=thought),
         event("reasoning_text.delta", 1, **at, delta="hm"),
         last,
     ]
-    assert answer_of(made).items == [{**thought, "content": [{"type": "reasoning_text", "text": "hm"}]}]
+    assert answer_of(mused).items == [{**thought, "content": [{"type": "reasoning_text", "text": "hm"}]}]
 
 
 @pytest.mark.parametrize(

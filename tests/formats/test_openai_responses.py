@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from suture.formats import detect, format_of
 from suture.formats.base import Offer
 from suture.formats.openai_responses.links import CHAIN_HINT
 from suture.formats.openai_responses.outputs import BLANK
+from suture.formats.rule import fill
 from suture.healing import convert, diagnose, dump_messages, fit, heal, load_messages, refusal
 from suture.messages import Assistant, File, Image, Message, Origin, Reasoning, System, Text, ToolCall, ToolResult, User
 from suture.repair import stand_in_text
@@ -700,6 +702,20 @@ def test_tools_are_flat() -> None:
     assert healed.history["tool_choice"] == {"type": "function", "name": "f_f"}
     assert healed.history["tools"][1]["name"] == "f_f"
     assert healed.history["input"][1]["name"] == "f_f"
+
+
+def test_each_text_of_a_refusal_is_recognised() -> None:
+    """The patterns of a rule find the words that the provider uses."""
+    for id, rule in format_of(FORMAT).rules.items():
+        text = fill(rule.error, {"i": 3, "id": "x", "type": "function_call", "wanted": "output_text"}).lower()
+        assert not rule.texts or any(re.search(pattern, text) for pattern in rule.texts), id
+
+
+def test_a_message_of_an_unknown_role_is_left_as_it_is() -> None:
+    """Whatever it has; nobody knows what may be in it."""
+    history = [U, {"role": "critic", "content": 7, "status": "completed", "id": "no id"}, call(), out()]
+    assert [each.code for each in diagnose(history, FORMAT)] == ["ROLE_UNKNOWN"]
+    assert heal(history, FORMAT).history is history
 
 
 def test_the_provider_says_it_so() -> None:

@@ -28,6 +28,7 @@ COPIES = frozenset(("compatible", "vllm", "llamacpp", "ollama", "lmstudio", "ope
 
 _WORDS = ("input_text", "output_text", "text")
 _MEDIA = ("input_image", "input_file")
+ROLES = frozenset(("user", "system", "developer"))
 _SAYS = {"output_text": "text", "input_text": "text", "text": "text", "refusal": "refusal"}
 _LISTED = ("shell_call_output",)
 
@@ -66,6 +67,9 @@ class _Check:
             self.links.add(index, place, item)
             if place == "said":
                 self._close()
+                if item["role"] not in ROLES:
+                    self._unknown_role(index, item["role"])
+                    continue
                 self._said(index, item)
             elif place == "output":
                 self.answered = True
@@ -123,12 +127,12 @@ class _Check:
         if echoed and item.get("type") != "apply_patch_call_output":
             self.found.append(findings.echo(index, "status", f"input[{index}].status"))
 
+    def _unknown_role(self, index: int, role: str) -> None:
+        sentence = f"The role {role!r} is none that OpenAI is known to take; the message is sent as it is."
+        self.found.append(found("ROLE_UNKNOWN", f"input[{index}]", sentence, i=index, role=role))
+
     def _said(self, index: int, item: Json) -> None:
         role, content = item["role"], item.get("content")
-        if role not in ("user", "system", "developer"):
-            sentence = f"The role {role!r} is none that OpenAI is known to take; the message is sent as it is."
-            self.found.append(found("ROLE_UNKNOWN", f"input[{index}]", sentence, i=index, role=role))
-            return
         path = f"input[{index}].content"
         if isinstance(content, list):
             self._parts(index, role, content)

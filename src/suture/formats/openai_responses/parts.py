@@ -1,14 +1,65 @@
-"""The parts of content in OpenAI's Responses, written."""
+"""The parts of content in OpenAI's Responses, read and written."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from suture.formats.base import Json
 from suture.formats.openai_responses.items import NAME
-from suture.formats.wire import own, rest
+from suture.formats.wire import not_an_object, own, rest
 from suture.messages import File, Image, Opaque, Part, Text
 
 _TEXT = frozenset(("item", "type"))
+_READ = frozenset(("type", "text"))
+_REFUSAL = frozenset(("type", "refusal"))
+_IMAGE = frozenset(("type", "image_url", "file_id"))
+_FILE = frozenset(("type", "file_id", "file_data", "file_url", "filename"))
 _ITEM = frozenset(("item",))
+
+
+# Reading --------------------------------------------------------------------------------------
+
+
+def objects(content: list[Any], path: str) -> list[Json]:
+    """The parts, each of which is an object."""
+    for at, part in enumerate(content):
+        if not isinstance(part, dict):
+            raise not_an_object(part, f"{path}[{at}]")
+    return content
+
+
+def part_of(raw: Json) -> Part:
+    """One part of a content list; its `ext` is there even where it holds nothing, since ours has fields of its own."""
+    match raw:
+        case {"type": "input_text" | "output_text" | "text" as kind, "text": str() as text}:
+            return Text(text, None, {NAME: {"type": kind, **rest(raw, _READ)}})
+        case {"type": "refusal", "refusal": str() as text}:
+            return Text(text, None, {NAME: {"type": "refusal", **rest(raw, _REFUSAL)}})
+        case {"type": "input_image"} if fields := fields_of(raw, {"image_url": "url", "file_id": "file_id"}):
+            return Image(**fields, ext={NAME: rest(raw, _IMAGE - _nulls(raw))})
+        case {"type": "input_file"} if fields := fields_of(raw, _names_of_file(raw)):
+            return File(**fields, ext={NAME: rest(raw, _FILE - _nulls(raw))})
+    return Opaque(NAME, raw)
+
+
+def fields_of(raw: Json, names: dict[str, str]) -> dict[str, str] | None:
+    """Our fields of a picture or file; None where a value is none that we know, or nothing is there."""
+    given = {ours: raw[theirs] for theirs, ours in names.items() if raw.get(theirs) is not None}
+    return given if given and all(isinstance(value, str) for value in given.values()) else None
+
+
+def _names_of_file(raw: Json) -> dict[str, str]:
+    """Where the fields of a file go; data in the form of an address counts as one."""
+    as_address = str(raw.get("file_data")).startswith("data:")
+    return {"file_url": "url", "file_data": "url" if as_address else "data", "file_id": "file_id", "filename": "name"}
+
+
+def _nulls(raw: Json) -> frozenset[str]:
+    """The keys that are there and null, which are written back."""
+    return frozenset(key for key, value in raw.items() if value is None)
+
+
+# Writing --------------------------------------------------------------------------------------
 
 
 def is_exact(part: Part) -> bool:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from suture.arguments import Parsed, parse
 from suture.formats.base import Decoded, Json
 from suture.formats.openai_responses.items import NAME, PAYLOAD, call_id, place_of, plain_id, unpacked
+from suture.formats.openai_responses.parts import fields_of, objects, part_of
 from suture.formats.wire import not_a_list, not_an_object, not_content, rest, text_id
 from suture.messages import (
     Assistant,
@@ -33,17 +34,11 @@ from suture.messages import (
 )
 
 _MESSAGE = frozenset(("type", "role", "content"))
-_TEXT = frozenset(("type", "text"))
-_REFUSAL = frozenset(("type", "refusal"))
-_IMAGE = frozenset(("type", "image_url", "file_id"))
-_FILE = frozenset(("type", "file_id", "file_data", "file_url", "filename"))
 _REASONING = frozenset(("type", "id", "encrypted_content"))
 _FUNCTION = frozenset(("type", "call_id", "name", "arguments"))
 _CUSTOM = frozenset(("type", "call_id", "name", "input"))
 _OTHER_CALL = frozenset(("type", "call_id")) | PAYLOAD
 _OUTPUT = frozenset(("type", "call_id", "output"))
-
-TEXTS = ("input_text", "output_text", "text")
 
 _Reader: TypeAlias = Callable[[object], Parsed]
 
@@ -134,7 +129,7 @@ def _said(raw: Json, index: int) -> Message:
     if isinstance(content, str):
         parts = (Text(content),)
     elif isinstance(content, list):
-        parts = tuple([part_of(part) for part in _objects(content, f"input[{index}].content")])
+        parts = tuple([part_of(part) for part in objects(content, f"input[{index}].content")])
         shape["content"] = "list"
     elif content is None:
         shape["content"] = "null"
@@ -156,7 +151,7 @@ def _message(raw: Json, index: int, *, begins: bool) -> tuple[Part, ...]:
     if isinstance(content, str):
         parts = [Text(content)]
     elif isinstance(content, list):
-        parts = [part_of(part) for part in _objects(content, f"input[{index}].content")]
+        parts = [part_of(part) for part in objects(content, f"input[{index}].content")]
         item["content"] = "list" if parts else "none"
     elif content is None:
         item["content"] = "null"
@@ -186,44 +181,6 @@ def _with(part: Part, item: Json) -> Part:
 def _kept(ext: Ext | None) -> Json:
     kept = (ext or {}).get(NAME)
     return kept if isinstance(kept, dict) else {}
-
-
-def _objects(content: list[Any], path: str) -> list[Json]:
-    for at, part in enumerate(content):
-        if not isinstance(part, dict):
-            raise not_an_object(part, f"{path}[{at}]")
-    return content
-
-
-def part_of(raw: Json) -> Part:
-    """One part of a content list; its `ext` is there even where it holds nothing, since ours has fields of its own."""
-    match raw:
-        case {"type": "input_text" | "output_text" | "text" as kind, "text": str() as text}:
-            return Text(text, None, {NAME: {"type": kind, **rest(raw, _TEXT)}})
-        case {"type": "refusal", "refusal": str() as text}:
-            return Text(text, None, {NAME: {"type": "refusal", **rest(raw, _REFUSAL)}})
-        case {"type": "input_image"} if fields := _fields(raw, {"image_url": "url", "file_id": "file_id"}):
-            return Image(**fields, ext={NAME: rest(raw, _IMAGE - _nulls(raw))})
-        case {"type": "input_file"} if fields := _fields(raw, _names_of_file(raw)):
-            return File(**fields, ext={NAME: rest(raw, _FILE - _nulls(raw))})
-    return Opaque(NAME, raw)
-
-
-def _fields(raw: Json, names: dict[str, str]) -> dict[str, str] | None:
-    """Our fields of a picture or file; None where a value is none that we know, or nothing is there."""
-    given = {ours: raw[theirs] for theirs, ours in names.items() if raw.get(theirs) is not None}
-    return given if given and all(isinstance(value, str) for value in given.values()) else None
-
-
-def _names_of_file(raw: Json) -> dict[str, str]:
-    """Where the fields of a file go; data in the form of an address counts as one."""
-    as_address = str(raw.get("file_data")).startswith("data:")
-    return {"file_url": "url", "file_data": "url" if as_address else "data", "file_id": "file_id", "filename": "name"}
-
-
-def _nulls(raw: Json) -> frozenset[str]:
-    """The keys that are there and null, which are written back."""
-    return frozenset(key for key, value in raw.items() if value is None)
 
 
 # Reasoning, calls and outputs -----------------------------------------------------------------
@@ -281,7 +238,7 @@ def _output(raw: Json, index: int) -> ToolResult:
     elif isinstance(output, str):
         parts = (Text(output),) if output else ()
     elif isinstance(output, list):
-        parts = tuple([part_of(part) for part in _objects(output, path)])
+        parts = tuple([part_of(part) for part in objects(output, path)])
         shape["content"] = "list"
     elif output is None:
         shape["content"] = "null" if "output" in raw else "absent"
@@ -300,7 +257,7 @@ def _held(raw: Json, path: str) -> tuple[tuple[Part, ...], Json]:
     if raw["type"] == "computer_call_output":
         if held is not None and not isinstance(held, dict):
             raise not_an_object(held, path)
-        fields = _fields(held or {}, {"image_url": "url", "file_id": "file_id"})
+        fields = fields_of(held or {}, {"image_url": "url", "file_id": "file_id"})
         return (Image(url=fields.get("url"), file_id=fields.get("file_id")),) if fields else (), {"held": held}
     if held is not None and not isinstance(held, list):
         raise not_a_list(held, path.replace("output", key))

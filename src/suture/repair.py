@@ -19,7 +19,7 @@ from suture.pairing import Answer, Pairing, Turn, pair
 
 Why: TypeAlias = Literal["not_run", "unknown", "lost", "timeout", "denied"]
 Unanswered: TypeAlias = Literal["answer", "keep", "drop"]
-Orphans: TypeAlias = Literal["drop", "quote"]
+Orphans: TypeAlias = Literal["drop", "quote", "keep"]
 
 
 def stand_in_text(why: Why, reason: str | None = None) -> str:
@@ -94,7 +94,7 @@ def mend(
     """The messages with each result directly behind its turn, one per call.
 
     `middle` and `tail` say what becomes of unanswered calls: of the last turn, when only results follow it,
-    and of every other. `orphans` are results without a call.
+    and of every other. `orphans` are results without a call; kept, they stay where they are, for a call that is elsewhere.
     """
     pairing = pair(messages)
     return Mended(*_Mending(messages, pairing, middle, tail, orphans, why, reason).run())
@@ -211,6 +211,9 @@ class _Mending:
         if position not in self.strays:
             action = "left out a second result of the same call"
             self.mends.append(Mend("RESULT_DUPLICATE", position, result.call_id, action, result.text, "result"))
+            return
+        if self.orphans == "keep" and result.call_id:
+            self._emit(result, position)
             return
         if self.orphans == "quote":
             self.mends.append(Mend("RESULT_ORPHAN", position, result.call_id, "turned the result into a user's note"))

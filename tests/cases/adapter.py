@@ -23,6 +23,7 @@ REASONS: dict[str, tuple[Why, str]] = {
     "max_steps": ("not_run", "the step limit was reached"),
     "user_interrupt": ("unknown", "the user interrupted it"),
 }
+IDS = ("tool_call_id", "call_id")  # where a result names its call
 LIMITS = {"max_id_length": "id_length", "id_pattern": "id_pattern", "name_pattern": "name_pattern", "prefill": "prefill"}
 
 
@@ -30,13 +31,13 @@ def history(case: Case) -> Case:
     """The healed list alone, as it would be sent to that provider."""
     given, name = case["input"], case["format"]
     form = format_of(name)
-    messages = _forgetting(given, name)
-    messages += [*_known_outcomes(messages, given, name), *_prompt(given)]
+    messages = _forgetting(given, name, form.key)
+    messages += [*_known_outcomes(messages, given, name), *_prompt(given, form.key)]
     if "minted_by" in given:
-        return {"messages": _for_another_model(messages, name, given)}
+        return {form.key: _for_another_model(messages, name, given)}
     target = given.get("target", {})
     limits = _limits(form.limits(str(target.get("model", ""))), target)
-    return {"messages": healed(messages, form, limits, _options(given)).history}
+    return {form.key: healed(messages, form, limits, _options(given)).history}
 
 
 def tool_call(case: Case) -> Case:
@@ -52,20 +53,28 @@ def log(case: Case) -> Case:
     raise NotImplementedError(f"{case['kind']}: a later issue reads logs")
 
 
-def _prompt(given: Case) -> list[Case]:
+def _prompt(given: Case, key: str) -> list[Case]:
     """The user's next words, where the case has some."""
     text = given.get("then", {}).get("new_user_prompt") or given.get("fork", {}).get("task")
     if text is None:
         return []
-    said = next((message["content"] for message in given["messages"] if message["role"] == "user"), "")
-    return [{"role": "user", "content": text if isinstance(said, str) else [{"type": "text", "text": text}]}]
+    said = next((message for message in given[key] if message.get("role") == "user"), {"role": "user", "content": ""})
+    return [{**{name: said[name] for name in ("type", "role") if name in said}, "content": _worded(text, said["content"])}]
 
 
-def _forgetting(given: Case, name: str) -> list[Case]:
+def _worded(text: str, like: Any) -> Any:
+    """The text in the shape in which others of the user's came."""
+    if not isinstance(like, list):
+        return text
+    part = next((part for part in like if "text" in part), {"type": "text"})
+    return [{**({"type": part["type"]} if "type" in part else {}), "text": text}]
+
+
+def _forgetting(given: Case, name: str, key: str) -> list[Case]:
     """The messages without the results that are to be forgotten; healing closes the gap."""
     gone = {word for text in given.get("forget", []) for word in text.split()}
     if name != "anthropic":
-        return [message for message in given["messages"] if message.get("tool_call_id") not in gone]
+        return [item for item in given[key] if not (is_result(item) and {item.get(id) for id in IDS} & gone)]
     messages = []
     for message in given["messages"]:
         content = message["content"]
@@ -73,6 +82,11 @@ def _forgetting(given: Case, name: str) -> list[Case]:
             content = [block for block in content if block.get("tool_use_id") not in gone]
         messages += [{**message, "content": content}] if content else []
     return messages
+
+
+def is_result(message: Case) -> bool:
+    """Whether a message, or an item, is the result of one call."""
+    return message.get("role") == "tool" or str(message.get("type")).endswith("_output")
 
 
 def _known_outcomes(messages: list[Case], given: Case, name: str) -> list[Case]:
@@ -92,6 +106,8 @@ def _known_outcomes(messages: list[Case], given: Case, name: str) -> list[Case]:
             {"type": "tool_result", "tool_use_id": id, "content": text, "is_error": True} for id, text in texts.items()
         ]
         return [{"role": "user", "content": blocks}] if blocks else []
+    if name == "openai-responses":
+        return [{"type": "function_call_output", "call_id": id, "output": text} for id, text in texts.items()]
     return [{"role": "tool", "tool_call_id": id, "content": text} for id, text in texts.items()]
 
 
@@ -120,5 +136,5 @@ def _for_another_model(messages: list[Case], name: str, given: Case) -> list[Cas
         loaded.append(msgspec.structs.replace(message, origin=Origin(name, model=made_by)) if known else message)
     request = fit(loaded, name, given.get("target", {}).get("model")).history
     assert isinstance(request, dict)
-    found: list[Case] = request["messages"]
+    found: list[Case] = request[format_of(name).key]
     return found

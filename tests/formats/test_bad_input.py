@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from suture.errors import AmbiguousFormat, ConfigurationError, HistoryError, NotJson, UnhealableHistory, UnknownFormat
+from suture.formats import names_of_formats
 from suture.healing import diagnose, dump_messages, fit, heal, load_messages
 
-HERE = "there are 'openai-chat' and 'anthropic'."
+HERE = f"there are {names_of_formats()}."
 USER = {"role": "user", "content": "q"}
 CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 USE = {"type": "tool_use", "id": "t1", "name": "f", "input": {}}
@@ -143,13 +144,13 @@ def nested(levels: int) -> object:
             [USER],
             None,
             AmbiguousFormat,
-            "The history fits 'openai-chat' and 'anthropic' alike; name the right one with format=....",
+            "The history fits 'openai-chat', 'anthropic' and 'openai-responses' alike; name the right one with format=....",
         ),
         (
             [],
             None,
             AmbiguousFormat,
-            "The history fits 'openai-chat' and 'anthropic' alike; name the right one with format=....",
+            "The history fits 'openai-chat', 'anthropic' and 'openai-responses' alike; name the right one with format=....",
         ),
         (
             [USER, {"role": "assistant", "tool_calls": [CALL], "content": [USE]}],

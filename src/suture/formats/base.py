@@ -92,6 +92,7 @@ class Format(Protocol):
     rules: ClassVar[Mapping[str, Rule]]
     rule_of: ClassVar[Mapping[str, str]]  # code of a finding -> id of the rule behind it
     fields: ClassVar[frozenset[str]]  # what a message may carry beside what the neutral words name
+    borrowed: ClassVar[frozenset[str]]  # types of parts that are others', and that healing reads where they stand
 
     def limits(self, variant: str) -> Limits:
         """What that dialect or model takes."""

@@ -58,6 +58,11 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     signature: str | None = None  # what stands in for the signature that the first call of each step must carry
     signature_pattern: str | None = None  # the form of the signatures of words and calls, where they are sent
 
+    # What the provider keeps: items with ids of their own, and requests that go on where it has the history.
+    item_ids: bool = False
+    goes_on: frozenset[str] = frozenset()  # the keys of a request that say so
+    references: frozenset[str] = frozenset()  # the types of what only names something that the provider has
+
     # Who speaks when.
     developer: bool = True
     functions: bool = True  # takes the role 'function', which tools replaced

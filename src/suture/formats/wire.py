@@ -12,11 +12,15 @@ from suture.messages import Ext
 # The schema of a tool that takes nothing, or of which nothing more is known than its name.
 EMPTY_SCHEMA: Json = {"type": "object", "properties": {}}
 
+# Where a request may hold the user's words alone.
+_MAY_BE_TEXT = frozenset(("input",))
+
 # Reading --------------------------------------------------------------------------------------
 
 
 def messages_of(history: object, key: str) -> list[Json]:
-    """The list of wire messages in a history: a list, or a dict that holds it under `key`.
+    """The list of wire messages in a history: a list, or a dict that holds it under `key`. A text there is, where the
+    format has it, one message of the user's.
 
     Raises:
         HistoryError: it is neither, or one of the messages is no object.
@@ -24,6 +28,8 @@ def messages_of(history: object, key: str) -> list[Json]:
     messages = history.get(key) if isinstance(history, dict) else history
     if isinstance(history, dict) and key not in history:
         raise HistoryError(f"The history has no {key!r}; it has {_keys(history)}. Pass the request, or just its list.")
+    if isinstance(history, dict) and key in _MAY_BE_TEXT and isinstance(messages, str):
+        return [{"type": "message", "role": "user", "content": messages}]
     if not isinstance(messages, list):
         what = repr(key) if isinstance(history, dict) else "The history"
         raise HistoryError(f"{what} is {kind_of(messages)}, not a list of messages.")

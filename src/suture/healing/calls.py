@@ -62,7 +62,7 @@ def _is_sendable(work: Work, call: ToolCall, *, as_text: bool) -> bool:
     if not as_text:
         return False
     if call.raw is None:
-        return own(call.ext, work.format.name).get("type") == "custom"
+        return "type" in own(call.ext, work.format.name)  # a call of another kind than a function
     return is_object_text(call.raw)
 
 

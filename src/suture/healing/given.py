@@ -64,7 +64,9 @@ def checked(history: object, form: Format, limits: Limits, *, open_tail: bool = 
 def _read(history: object, form: Format) -> Given:
     """The history as a request without halves of surrogate pairs, whose messages can be of that format."""
     messages = messages_of(history, form.key)
-    request = history if isinstance(history, dict) else {form.key: messages}
+    request: Json = history if isinstance(history, dict) else {form.key: messages}
+    if request[form.key] is not messages:  # a text, read as one message
+        request = {**request, form.key: messages}
     changes: list[Change] = []
     if not is_sendable(request, form):
         request, changes = without_surrogates(request, form)
@@ -96,7 +98,7 @@ def _foreign(messages: Sequence[Json], places: Iterable[int], form: Format) -> d
         if form.sign(messages[index]):
             continue
         for other in others:
-            if sign := other.sign(messages[index]):
+            if sign := other.sign(_without(messages[index], form.borrowed)):
                 found[index] = _Foreign(other, sign)
                 break
     if found and not any(form.sign(message) for message in messages):
@@ -106,6 +108,15 @@ def _foreign(messages: Sequence[Json], places: Iterable[int], form: Format) -> d
             f"Name the format that the history is in: format={whose.name!r}."
         )
     return found
+
+
+def _without(message: Json, borrowed: frozenset[str]) -> Json:
+    """The message without the parts that its own format's healing reads, whoever's they are."""
+    content = message.get("content")
+    if not borrowed or not isinstance(content, list):
+        return message
+    kept = [part for part in content if not (isinstance(part, dict) and part.get("type") in borrowed)]
+    return message if len(kept) == len(content) else {**message, "content": kept}
 
 
 def _translated(given: Given, foreign: dict[int, _Foreign], form: Format) -> Given:

@@ -12,6 +12,7 @@ from suture.formats.base import Format, Json, Settled, Written
 from suture.formats.limits import Limits
 from suture.formats.rule import Finding
 from suture.formats.wire import index_in, moved
+from suture.healing.faults import by_thing, is_partial
 from suture.healing.given import Given, checked
 from suture.healing.offers import with_missing
 from suture.healing.passes import run
@@ -111,7 +112,9 @@ class Healing:
             return [self.at_home(path) for path in of_message(decoded.homes[at])[at]]
 
         offered = [offer.name for offer in form.offers(self.request)]
-        work = Work(decoded.messages, form, self.limits, self.options, places, codes, offered)
+        options = self.options._replace(orphans="keep") if is_partial(self.request, form, self.limits) else self.options
+        faults = by_thing(found, decoded, form) if self.limits.item_ids else {}
+        work = Work(decoded.messages, form, self.limits, options, places, codes, offered, faults)
         work.found = frozenset(each.code for each in found)
         run(work)
         moved = [self._moved(each) for each in found if each.code in _LAYOUT]

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from suture.healing.calls import IDS, arguments, names, pairs, result_names
 from suture.healing.empty import blanks, empties, failures
+from suture.healing.items import ITEMS, chain, items, led_nowhere
 from suture.healing.media import media
 from suture.healing.neighbours import apart, bridge, neighbours
 from suture.healing.order import roles, tail
@@ -50,6 +51,8 @@ _EMPTY = (
 # Each pass, and the codes of the findings that it mends, or that another pass mends and so makes work for it.
 # Who speaks first, last and beside whom is looked at every time.
 PASSES: tuple[tuple[Pass, frozenset[str] | None], ...] = (
+    (chain, frozenset(("CHAIN_CONFLICT",))),
+    (items, ITEMS),
     (arguments, frozenset(("ARGS_TYPE", "ARGS_NOT_OBJECT", "ARGS_UNPARSABLE", "SURROGATE_LONE"))),
     (pairs, IDS | _RESULTS),
     (sequence, frozenset()),
@@ -66,6 +69,7 @@ PASSES: tuple[tuple[Pass, frozenset[str] | None], ...] = (
     (failures, frozenset(("RESULT_EMPTY_ERROR",))),
     (blanks, _BLANK),
     (empties, _EMPTY),
+    (led_nowhere, frozenset(("REASONING_DANGLING",))),
     (roles, None),
     (bridge, None),
     (neighbours, None),

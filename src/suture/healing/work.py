@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 from suture.formats.base import Format
 from suture.formats.limits import Limits
+from suture.formats.rule import Finding
 from suture.messages import Message, Origin, Part, System, ToolCall
 from suture.repair import Orphans, Unanswered, Why
 
+Faults: TypeAlias = Mapping[int, Sequence[Finding]]
 Lost: TypeAlias = Literal["none", "text", "reasoning", "image", "call", "result"]
 
 
@@ -85,7 +87,9 @@ class Work:
 
     `codes` are those of the findings that are to be mended; None asks for everything. `offered` are the names of the
     request's tools, and `renamed` those of tools that had to change, in the request as well. `system` is system text that
-    moves out of the messages. `found` are the codes of what is wrong now, whatever is to be mended.
+    moves out of the messages. `found` are the codes of what is wrong now, whatever is to be mended, and `faults`
+    the findings themselves, by the identity of the message or part that they are about, and of None for the request: for
+    passes that mend where something was found, and nowhere else.
     """
 
     def __init__(
@@ -97,6 +101,7 @@ class Work:
         places: Callable[[int], Sequence[str]],
         codes: Collection[str] | None = None,
         offered: Sequence[str] = (),
+        faults: Faults | None = None,
     ) -> None:
         self.given = messages
         self.messages: list[Message] = list(messages)
@@ -107,6 +112,7 @@ class Work:
         self.codes = codes
         self.offered = offered
         self.found: frozenset[str] = frozenset()
+        self.faults = faults or {}
         self.renamed: dict[str, str] = {}
         self.system: list[System] = []
         self.changes: list[Change] = []
@@ -117,6 +123,10 @@ class Work:
     def wants(self, codes: Collection[str]) -> bool:
         """Whether one of the codes is to be mended."""
         return self.codes is None or not set(codes).isdisjoint(self.codes)
+
+    def faults_of(self, thing: Message | Part | None) -> Mapping[str, Finding]:
+        """The findings about a message or part as it came, or about the request, by code."""
+        return {each.code: each for each in self.faults.get(id(thing), ())}
 
     def note(
         self,

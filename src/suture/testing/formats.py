@@ -130,7 +130,8 @@ class FormatContract:
     def test_what_goes_to_another_provider_comes_back(self) -> None:
         """Converted to every format, each valid history is valid there; its words and results are there or reported."""
         for what, request in self.valid.items():
-            texts = [message.text for message in load_messages(request, self.name) if message.text.strip()]
+            parts = [part for message in load_messages(request, self.name) for part in message.parts]
+            texts = [part.text for part in parts if isinstance(part, Text) and part.text.strip()]
             for target in FORMATS:
                 if target == self.name:
                     continue

@@ -40,7 +40,7 @@ _BLOCKS = frozenset(
     )
 )
 # Words as other APIs of the family put them; a text block takes them.
-_WORDS = frozenset(("input_text", "output_text"))
+WORDS = frozenset(("input_text", "output_text"))
 _HEAD = frozenset(("messages", "system"))
 
 
@@ -316,7 +316,7 @@ class _Check:
     def _unknown(self, index: int, at: int, kind: object, block: Json) -> None:
         path, rule = f"messages[{index}].content[{at}]", RULES["ANT-UNKNOWN-BLOCK"]
         facts: dict[str, str | int] = {"i": index, "j": at, "block": str(kind)}
-        if isinstance(kind, str) and kind in _WORDS and isinstance(block.get("text"), str):
+        if isinstance(kind, str) and kind in WORDS and isinstance(block.get("text"), str):
             sentence = f"The block is of the type {kind!r}, which is another API's; here it is 'text'."
             self.found.append(finding(rule, "BLOCK_UNKNOWN", path, sentence, facts=facts))
         elif isinstance(kind, str):

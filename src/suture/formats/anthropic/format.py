@@ -68,6 +68,7 @@ class Anthropic:
     head_keys: ClassVar[tuple[str, ...]] = ("system",)
     rules: ClassVar[Mapping[str, Rule]] = RULES
     rule_of: ClassVar[Mapping[str, str]] = RULE_OF
+    borrowed: ClassVar[frozenset[str]] = anthropic_check.WORDS
     fields: ClassVar[frozenset[str]] = frozenset(("cache_control",))
 
     def limits(self, variant: str) -> Limits:

@@ -78,6 +78,7 @@ class OpenAIChat:
     head_keys: ClassVar[tuple[str, ...]] = ()
     rules: ClassVar[Mapping[str, Rule]] = RULES
     rule_of: ClassVar[Mapping[str, str]] = RULE_OF
+    borrowed: ClassVar[frozenset[str]] = frozenset()
     fields: ClassVar[frozenset[str]] = frozenset(("name", "refusal", "audio", "function_call"))
 
     def limits(self, variant: str) -> Limits:

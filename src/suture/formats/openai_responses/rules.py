@@ -1,0 +1,282 @@
+"""What OpenAI's Responses demand, as data: each rule with the words of the refusal and where they were seen."""
+
+from __future__ import annotations
+
+from suture.formats.rule import Rule, by_id
+
+_UNANSWERED = "No tool output found for function call {id}."
+_NO_CALL = "No tool call found for function call output with call_id {id}."
+
+RULES = by_id(
+    Rule(
+        id="RSP-CALL-NO-OUTPUT",
+        statement="Each call that the caller runs has its output in the input, or in what the provider has stored.",
+        mend="An output of the call's kind is put directly behind its batch; its text says that the result is unknown.",
+        error=_UNANSWERED,
+        texts=(r"no tool output found for",),
+        evidence="anomalyco/opencode#16717, Azure/azure-sdk-for-python#46092, tjardoo/openai-client#124",
+    ),
+    Rule(
+        id="RSP-OUTPUT-PLACE",
+        statement="Outputs stand directly behind the batch of their calls.",
+        mend="The output moves there; what stood between follows it.",
+        error=_UNANSWERED,
+        certainty="R",
+        evidence="ranxianglei/billion-context#766",
+    ),
+    Rule(
+        id="RSP-OUTPUT-NO-CALL",
+        statement="An output answers a call of its id and of the matching kind; on the provider's side, where the request "
+        "goes on there.",
+        mend="It is left out and reported in full, or quoted as a note of the user's; another kind becomes the right one.",
+        error=_NO_CALL,
+        texts=(r"no tool call found for",),
+        evidence="james-6-23/codex2api#414, agentscope-ai/AgentTeams#299, openai/codex normalize.rs",
+    ),
+    Rule(
+        id="RSP-DUP-OUTPUT",
+        statement="A call has one output.",
+        mend="The last real one stays; a placeholder loses to anything real.",
+        error=_NO_CALL,
+        certainty="I",
+    ),
+    Rule(
+        id="RSP-DUP-CALL",
+        statement="Ids of calls are unique within a turn.",
+        mend="The later call and its output get an id of their own; a copy of a call is left out.",
+        certainty="I",
+        evidence="microsoft/agent-framework#7304",
+    ),
+    Rule(
+        id="RSP-REASON-FOLLOW",
+        statement="Behind a reasoning item stands what it led to: a message or a call, with the id that it came with.",
+        mend="Reasoning that led to nothing is left out, and ids that refer to it with it.",
+        error="Item '{id}' of type 'reasoning' was provided without its required following item.",
+        texts=(r"of type 'reasoning' was provided without its required following item",),
+        evidence="continuedev/continue#8933, vercel/ai#7099, vercel/ai#8379, openai/openai-node#1567",
+    ),
+    Rule(
+        id="RSP-CALL-REASON",
+        statement="A call that is sent with the provider's id of its item has the reasoning that led to it before it.",
+        mend="The id of the item is taken away; without it nothing is looked for.",
+        error="Item '{id}' of type '{type}' was provided without its required 'reasoning' item: 'rs_..'.",
+        texts=(r"of type '(?!message')\w+' was provided without its required 'reasoning' item",),
+        evidence="cline/cline#12242, mastra-ai/mastra#8738, VRSEN/agency-swarm#367",
+        models="models that reason",
+    ),
+    Rule(
+        id="RSP-MSG-REASON",
+        statement="A message that is sent with the provider's id has the reasoning that led to it before it.",
+        mend="The id is taken away; without it nothing is looked for.",
+        error="Item '{id}' of type 'message' was provided without its required 'reasoning' item: 'rs_..'.",
+        texts=(r"of type 'message' was provided without its required 'reasoning' item",),
+        evidence="continuedev/continue#10018, continuedev/continue#12620",
+        models="models that reason",
+    ),
+    Rule(
+        id="RSP-STORE-FALSE",
+        statement="A request that is not stored refers to nothing that would have to be stored.",
+        mend="Reasoning without its encrypted content and references to items are left out, and ids that refer to them.",
+        error=(
+            "Item with id '{id}' not found. Items are not persisted when 'store' is set to false. Try again with 'store' "
+            "set to true, or remove this item from your input."
+        ),
+        texts=(r"items are not persisted", r"item with id '[^']*' not found"),
+        evidence="anomalyco/opencode#7724, can1357/oh-my-pi#41, anomalyco/opencode#8987",
+    ),
+    Rule(
+        id="RSP-ENCRYPTED",
+        statement="Encrypted reasoning goes back unchanged, to the account and the model that made it.",
+        mend="Other reasoning is left out, and ids that refer to it with it.",
+        error="The encrypted content {head}... could not be verified.",
+        texts=(r"encrypted content .*could not be (verified|decrypted)", r"invalid_encrypted_content"),
+        evidence="openai/codex#8145, #8128, smallmain/vscode-unify-chat-provider#178, Wei-Shaw/sub2api#2863",
+    ),
+    Rule(
+        id="RSP-REASON-SUMMARY",
+        statement="A reasoning item has a summary, which may be an empty list.",
+        mend="An empty one is added.",
+        error="Input[{i}] missing required field 'summary'",
+        texts=(r"missing required (field|parameter):? '(input\[\d+\]\.)?summary'",),
+        certainty="R",
+        evidence="newo-ether/Agora#141",
+    ),
+    Rule(
+        id="RSP-DUP-ITEM",
+        statement="No two items have one id, those counted that the provider has stored.",
+        mend="A copy is left out; another item under the same id loses the id.",
+        error="Duplicate item found with id {id}. Remove duplicate items from your input and try again.",
+        texts=(r"duplicate item found",),
+        evidence="continuedev/continue#10723, #10200, earendil-works/pi#5149, microsoft/vscode#321977",
+    ),
+    Rule(
+        id="RSP-ID-PREFIX",
+        statement="The id of an item begins with the letters of its type.",
+        mend="The id is taken away.",
+        error="Invalid 'input[{i}].id': '{id}'. Expected an ID that begins with '{prefix}'.",
+        texts=(r"expected an id that begins with",),
+        evidence="jlcodes99/cockpit-tools#2090, #2543, BigPizzaV3/CodexPlusPlus#1796",
+    ),
+    Rule(
+        id="RSP-ID-FORM",
+        statement="The id of an item is 1 to 64 letters, digits, _ and -.",
+        mend="The id is taken away.",
+        error=(
+            "Invalid 'input[{i}].id': '{id}'. Expected an ID that contains letters, numbers, underscores, or dashes, but "
+            "this value contained additional characters."
+        ),
+        texts=(
+            r"expected an id that contains letters",
+            r"invalid 'input\[\d+\]\.id': (string too long|empty string)",
+        ),
+        evidence="langchain-ai/langchainjs#11044, github/app#499, ranxianglei/billion-context#244",
+    ),
+    Rule(
+        id="RSP-CALL-ID-LEN",
+        statement="A call and its output name each other by 1 to 64 characters.",
+        mend="Both get a shorter id, with a hash of the whole one; where there is none, one that depends on the place.",
+        error=(
+            "Invalid 'input[{i}].call_id': string too long. Expected a string with maximum length {most}, but got a string "
+            "with length {n} instead."
+        ),
+        texts=(r"invalid 'input\[\d+\]\.call_id'", r"missing required parameter: 'input\[\d+\]\.call_id'"),
+        evidence="AnswerDotAI/fastllm#45, decolua/9router#393, fitchmultz/pi-cursor-sdk#237",
+    ),
+    Rule(
+        id="RSP-OUTPUT-FIELD",
+        statement="An output has its 'output', also when that is an empty text.",
+        mend="An empty text is added.",
+        error="Missing required parameter: 'input[{i}].output'.",
+        texts=(r"missing required parameter: 'input\[\d+\]\.output'",),
+        certainty="R",
+        evidence="SamSaffron/term-llm#1011",
+    ),
+    Rule(
+        id="RSP-CHAIN-FULL",
+        statement="A request that goes on behind a stored response holds what is new, and nothing that is stored.",
+        mend="Where the user's words end it, only they are sent; else the caller has to choose.",
+        error="Duplicate item found with id {id}. Remove duplicate items from your input and try again.",
+        certainty="R",
+        evidence="Azure/azure-sdk-for-python#46092, bigduu/Bamboo-agent#520",
+    ),
+    Rule(
+        id="RSP-STATUS-ECHO",
+        statement="Fields of an answer that no request has are not sent back.",
+        mend="They are left out; the words stand elsewhere in the item.",
+        error="Unknown parameter: 'input[{i}].{field}'.",
+        texts=(r"unknown parameter: 'input\[\d+\]",),
+        certainty="M",
+    ),
+    Rule(
+        id="RSP-FIELD",
+        statement="An item has no fields but those that its type is known to have.",
+        mend="The field is sent as it came.",
+        error="Unknown parameter: 'input[{i}].{field}'.",
+        severity="DEG",
+        certainty="M",
+    ),
+    Rule(
+        id="RSP-ARGS-STRING",
+        statement="Arguments are JSON text of an object, and the input of a custom tool is a text.",
+        mend="An object is written as text; a text that cannot be read is kept under '_raw' of an object.",
+        error="Invalid type for 'input[{i}].arguments': expected a string, but got an object instead.",
+        texts=(r"invalid type for 'input\[\d+\]\.(arguments|input)'",),
+        certainty="R",
+        evidence="local-inference-lab/vllm#684, vllm-project/vllm#47761",
+    ),
+    Rule(
+        id="RSP-NAME",
+        statement="Names of tools are up to 64 letters, digits, _ and -.",
+        mend="Other characters become _, the same way in the tools and in the history.",
+        error=(
+            "Invalid 'input[{i}].name': string does not match pattern. Expected a string that matches the pattern "
+            "'^[a-zA-Z0-9_-]+$'."
+        ),
+        texts=(r"invalid 'input\[\d+\]\.name'",),
+        certainty="R",
+        evidence="NousResearch/hermes-agent#55922",
+    ),
+    Rule(
+        id="RSP-PART-ROLE",
+        statement="The model's messages hold output_text and refusal, all others input_text, input_image and input_file.",
+        mend="Words get the type of their place; a picture or file in a message of the model's is left out.",
+        error="Invalid value: '{type}'. Supported values are: '{wanted}'. (input[{i}].content)",
+        texts=(r"supported values are: '(output_text|input_text)'",),
+        evidence="jeremychone/rust-genai#119, tinyhumansai/openhuman#3624, BerriAI/litellm#17507",
+    ),
+    Rule(
+        id="RSP-PART",
+        statement="A part or item that has no form in Responses is not sent.",
+        mend="It is left out of a request of suture's own; in a history it is sent as it is.",
+        certainty="D",
+    ),
+    Rule(
+        id="RSP-EMPTY-MSG",
+        statement="A message of the model's says something.",
+        mend="The message is left out.",
+        certainty="R",
+        evidence="ranxianglei/billion-context#766, vllm-project/vllm#49130",
+    ),
+    Rule(
+        id="RSP-CONTENT",
+        statement="Content is a text or parts.",
+        mend="The content becomes an empty text.",
+        error="Invalid type for 'input[{i}].content': expected one of an array of objects or string, but got null instead.",
+        texts=(r"invalid type for 'input\[\d+\]\.content'",),
+        certainty="I",
+    ),
+    Rule(
+        id="RSP-ROLE",
+        statement="Roles are user, assistant, system and developer.",
+        mend="The message is sent as it is.",
+        error="Invalid value: '{role}'. Supported values are: 'assistant', 'system', 'developer', and 'user'.",
+        severity="DEG",
+        certainty="M",
+    ),
+    Rule(
+        id="RSP-SURROGATE",
+        statement="Texts hold no halves of surrogate pairs.",
+        mend="Split pairs are joined, lone halves become U+FFFD.",
+        error="Your request contained invalid JSON: no low surrogate in string",
+        evidence="anthropics/claude-code#3277, Aider-AI/aider#3693, agent0ai/agent-zero#1773",
+    ),
+)
+
+RULE_OF = {
+    "CALL_UNANSWERED": "RSP-CALL-NO-OUTPUT",
+    "RESULT_ORPHAN": "RSP-OUTPUT-NO-CALL",
+    "RESULT_KIND_MISMATCH": "RSP-OUTPUT-NO-CALL",
+    "RESULT_DUPLICATE": "RSP-DUP-OUTPUT",
+    "RESULT_DISPLACED": "RSP-OUTPUT-PLACE",
+    "RESULT_ORDER": "RSP-OUTPUT-PLACE",
+    "ID_DUPLICATE": "RSP-DUP-CALL",
+    "ID_REUSED": "RSP-DUP-CALL",
+    "ID_MISSING": "RSP-CALL-ID-LEN",
+    "ID_LENGTH": "RSP-CALL-ID-LEN",
+    "ID_CHARS": "RSP-CALL-ID-LEN",
+    "ITEM_ID_PREFIX": "RSP-ID-PREFIX",
+    "ITEM_ID_FORM": "RSP-ID-FORM",
+    "ITEM_ID_DUPLICATE": "RSP-DUP-ITEM",
+    "ITEM_ID_UNRESOLVABLE": "RSP-STORE-FALSE",
+    "REASONING_DANGLING": "RSP-REASON-FOLLOW",
+    "REASONING_MISSING": "RSP-CALL-REASON",
+    "REASONING_SUMMARY_MISSING": "RSP-REASON-SUMMARY",
+    "ENCRYPTED_FOREIGN": "RSP-ENCRYPTED",
+    "THINKING_FOREIGN": "RSP-ENCRYPTED",
+    "THINKING_UNSIGNED": "RSP-ENCRYPTED",
+    "NAME_PATTERN": "RSP-NAME",
+    "ARGS_TYPE": "RSP-ARGS-STRING",
+    "ARGS_NOT_OBJECT": "RSP-ARGS-STRING",
+    "ARGS_UNPARSABLE": "RSP-ARGS-STRING",
+    "FIELD_MISSING": "RSP-OUTPUT-FIELD",
+    "FIELD_UNKNOWN": "RSP-STATUS-ECHO",
+    "CHAIN_CONFLICT": "RSP-CHAIN-FULL",
+    "PART_ROLE": "RSP-PART-ROLE",
+    "IMAGE_ROLE": "RSP-PART-ROLE",
+    "BLOCK_UNKNOWN": "RSP-PART",
+    "MESSAGE_EMPTY": "RSP-EMPTY-MSG",
+    "CONTENT_NULL": "RSP-CONTENT",
+    "TEXT_EMPTY": "RSP-CONTENT",
+    "ROLE_UNKNOWN": "RSP-ROLE",
+    "SURROGATE_LONE": "RSP-SURROGATE",
+}

@@ -13,6 +13,7 @@ RULES = by_id(
             "messages.{i}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}. Each "
             "`tool_use` block must have a corresponding `tool_result` block in the next message."
         ),
+        texts=("ids were found without", "must begin with a matching number of '?tool_result'? blocks"),
         evidence="anthropics/claude-code#5989, Kilo-Org/kilocode#5163, aaif-goose/goose#2951",
     ),
     Rule(
@@ -23,6 +24,7 @@ RULES = by_id(
             "messages.{i}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}. Each "
             "`tool_use` block must have a corresponding `tool_result` block in the next message."
         ),
+        texts=("ids were found without", "must begin with a matching number of '?tool_result'? blocks"),
         evidence="anthropics/anthropic-sdk-typescript#653, langchain-ai/langchain-aws#451",
     ),
     Rule(
@@ -33,6 +35,7 @@ RULES = by_id(
             "messages.{i}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}. Each "
             "`tool_use` block must have a corresponding `tool_result` block in the next message."
         ),
+        texts=("ids were found without", "must begin with a matching number of '?tool_result'? blocks"),
         certainty="C",
         evidence="anomalyco/opencode packages/opencode/src/provider/transform.ts, vercel/ai packages/anthropic",
     ),
@@ -51,6 +54,7 @@ RULES = by_id(
             "messages.{i}.content.{j}: unexpected `tool_use_id` found in `tool_result` blocks: {id}. Each "
             "`tool_result` block must have a corresponding `tool_use` block in the previous message."
         ),
+        texts=("unexpected '?tool_use_id'? found in '?tool_result'? blocks",),
         evidence="anthropics/claude-code#13460, decocms/studio#1803, tghamm/Anthropic.SDK#184",
     ),
     Rule(
@@ -61,6 +65,7 @@ RULES = by_id(
             "messages.{i}.content.{j}: each tool_use must have a single result. Found multiple `tool_result` blocks "
             "with id: {id}"
         ),
+        texts=("must have a single result",),
         certainty="C",
         evidence="BerriAI/litellm prompt_templates/factory.py, Kilo-Org/kilocode#3772",
     ),
@@ -69,6 +74,7 @@ RULES = by_id(
         statement="tool_use ids are unique in the whole request.",
         mend="The later call and its result get an id of their own; a copy of a call is left out.",
         error="messages.{i}.content.{j}: `tool_use` ids must be unique",
+        texts=("'?tool_use'? ids must be unique",),
         evidence="anthropics/claude-code#20901, BerriAI/litellm#23510, trycua/cua#524",
     ),
     Rule(
@@ -76,6 +82,7 @@ RULES = by_id(
         statement="Ids of calls are letters, digits, _ and - alone.",
         mend="Call and result get an id of allowed characters, with a hash of the one that they had.",
         error="messages.{i}.content.{j}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
+        texts=(r"string should match pattern '\^\[a-za-z0-9_-\]\+\$'",),
         evidence="maximhq/bifrost#5097, HKUDS/nanobot#4356, theopenco/llmgateway#3389",
     ),
     Rule(
@@ -83,6 +90,7 @@ RULES = by_id(
         statement="Names of tools are up to 64 letters, digits, _ and -.",
         mend="Other characters become _, the same way in the tools and in the history.",
         error="messages.{i}.content.{j}.tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,64}$'",
+        texts=(r"name'?: string should match pattern '\^\[a-za-z0-9_-\]\{1,\d{1,3}\}\$'",),
         certainty="D",
     ),
     Rule(
@@ -90,6 +98,7 @@ RULES = by_id(
         statement="The input of a call is an object.",
         mend="A text is read as an object; what cannot be read is kept under '_raw' of an object.",
         error="messages.{i}.content.{j}.tool_use.input: Input should be a valid dictionary",
+        texts=(r"tool_use\.input: input should be a valid dictionary",),
         certainty="R",
         evidence="its twin at Bedrock: litellm",
     ),
@@ -101,6 +110,7 @@ RULES = by_id(
             "messages.{i}.content.{j}: unexpected `tool_use_id` found in `{block}` blocks: {id}. Each `{block}` "
             "block must have a corresponding `server_tool_use` block before it."
         ),
+        texts=(r"unexpected '?tool_use_id'? found in '?\w{1,60}_tool_result'? blocks",),
         evidence="anthropics/claude-code#64383, #80439, #95406",
     ),
     Rule(
@@ -108,6 +118,7 @@ RULES = by_id(
         statement="A server_tool_use has its result in the same message, unless the turn was paused and is the last.",
         mend="The call is left out.",
         error="messages.{i}: `server_tool_use` tool use with id {id} was found without a corresponding `{block}` block",
+        texts=("'?server_tool_use'? (?:tool use with id|ids) .{1,99}found without",),
         certainty="R",
         evidence="code-yeongyu/senpi#117, withceleste/celeste-python#298",
     ),
@@ -116,6 +127,7 @@ RULES = by_id(
         statement="Blocks are of the kinds that the API version knows.",
         mend="The block is sent as it is; one without a type is left out.",
         error="messages.{i}.content.{j}: Input tag '{block}' found using 'type' does not match any of the expected tags",
+        texts=("input tag '[^']{1,64}' found using '?type'? does not match",),
         severity="DEG",
         certainty="R",
         evidence="vercel/ai packages/anthropic fixture anthropic-fallback-replay-without-beta.error.json",
@@ -125,6 +137,7 @@ RULES = by_id(
         statement="Text blocks are not empty.",
         mend="The block is left out; a message that held nothing else says that it had no content.",
         error="messages: text content blocks must be non-empty",
+        texts=("text content blocks must be non-empty",),
         evidence="anthropics/claude-code#62150, anomalyco/opencode#3194",
     ),
     Rule(
@@ -132,6 +145,7 @@ RULES = by_id(
         statement="Text blocks are not white space alone.",
         mend="The block is left out; a message that held nothing else says that it had no content.",
         error="messages: text content blocks must contain non-whitespace text",
+        texts=("text content blocks must contain non-whitespace",),
         evidence="anthropics/claude-code#53436, NousResearch/hermes-agent#41985",
     ),
     Rule(
@@ -139,6 +153,7 @@ RULES = by_id(
         statement="Messages are not empty.",
         mend="An assistant's message is left out, a user's says that it had no content.",
         error="messages.{i}: all messages must have non-empty content except for the optional final assistant message",
+        texts=("all messages must have non-empty content",),
         evidence="anthropics/claude-code#3196, vercel/ai#5783",
     ),
     Rule(
@@ -146,6 +161,7 @@ RULES = by_id(
         statement="A final assistant message does not end in white space.",
         mend="The white space at the end is cut.",
         error="messages: final assistant content cannot end with trailing whitespace",
+        texts=("cannot end with trailing whitespace",),
         evidence="langchain-ai/langchain#35072, crewAIInc/crewAI#4430",
     ),
     Rule(
@@ -153,6 +169,7 @@ RULES = by_id(
         statement="Claude 4.6 and later want the last message to be the user's.",
         mend="A short message of the user's follows.",
         error="This model does not support assistant message prefill. The conversation must end with a user message.",
+        texts=("assistant message prefill",),
         evidence="vercel/ai#12296, anomalyco/opencode#13768, langchain-ai/deepagents#1585",
     ),
     Rule(
@@ -160,6 +177,7 @@ RULES = by_id(
         statement="The first message is the user's.",
         mend="A short message of the user's stands first.",
         error='messages: first message must use the "user" role',
+        texts=("first message must use the '?user'? role",),
         certainty="C",
         evidence="BerriAI/litellm anthropic_messages_pt",
     ),
@@ -168,6 +186,7 @@ RULES = by_id(
         statement="System text stands in the request's `system`, not at the head of its messages.",
         mend="Leading system text moves to the request's `system`; what cannot, becomes words of the user's.",
         error='messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter',
+        texts=("accepts a top-level '?system'? parameter",),
         certainty="D",
     ),
     Rule(
@@ -192,6 +211,7 @@ RULES = by_id(
         statement="A thinking block carries its signature.",
         mend="The thinking is left out.",
         error="messages.{i}.content.{j}.thinking.signature: Field required",
+        texts=("signature: field required",),
         evidence="anomalyco/opencode#25005, bigduu/Bamboo-agent#520",
     ),
     Rule(
@@ -199,6 +219,7 @@ RULES = by_id(
         statement="A signature is only good for the model that made it.",
         mend="Thinking of another model is left out.",
         error="messages.{i}.content.{j}: Invalid `signature` in `thinking` block",
+        texts=("invalid '?signature'? in '?(?:redacted_)?thinking'? block",),
         evidence="vybestack/llxprt-code#2335, weave-os/router#279",
     ),
     Rule(
@@ -209,6 +230,7 @@ RULES = by_id(
             "messages.{i}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{block}`. When "
             "`thinking` is enabled, a final `assistant` message must start with a thinking block"
         ),
+        texts=("expected '?thinking'? or '?redacted_thinking'?, but found",),
         evidence="anomalyco/opencode#3077, Kilo-Org/kilocode#5219",
     ),
     Rule(
@@ -219,6 +241,7 @@ RULES = by_id(
             "messages.{i}.content.{j}: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot "
             "be modified. These blocks must remain as they were in the original response."
         ),
+        texts=("in the latest assistant message cannot be modified",),
         evidence="anthropics/claude-code#63203, microsoft/vscode#327646",
     ),
     Rule(
@@ -226,6 +249,7 @@ RULES = by_id(
         statement="A result that is an error says something.",
         mend="The result says that the tool failed.",
         error="messages.{i}.content.{j}.tool_result: content cannot be empty if is_error is true",
+        texts=("content cannot be empty if '?is_error'? is true",),
         certainty="R",
         evidence="bytedance/trae-agent#231",
     ),
@@ -234,6 +258,7 @@ RULES = by_id(
         statement="At most four blocks carry cache_control.",
         mend="The marks of tools and system text stay, then the latest.",
         error="A maximum of 4 blocks with cache_control may be provided. Found {n}.",
+        texts=(r"maximum of \d{1,2} blocks with '?cache_control",),
         evidence="tghamm/Anthropic.SDK#50, Wei-Shaw/sub2api#176",
     ),
     Rule(
@@ -241,6 +266,7 @@ RULES = by_id(
         statement="Texts hold no halves of surrogate pairs.",
         mend="Split pairs are joined, lone halves become U+FFFD.",
         error="The request body is not valid JSON: no low surrogate in string: line 1 column {n}",
+        texts=("no low surrogate", "lone leading surrogate", "surrogates not allowed"),
         evidence="anthropics/claude-code#3277, #6273, #60394",
     ),
 )

@@ -190,7 +190,7 @@ def test_check_as_one_document(tmp_path: Path) -> None:
     broken, valid = write(tmp_path / "b.json", json.dumps(BROKEN)), write(tmp_path / "v.jsonl", lines(VALID))
     said = suture("check", broken, valid, "--json")
     finding = {key: CHANGE[key] for key in ("code", "rules", "path", "call_id")}
-    finding |= {"severity": "REJ", "certainty": "S", "sentence": SENTENCE}
+    finding |= {"severity": "REJ", "certainty": "S", "sentence": SENTENCE, "hint": None, "refused": True}
     assert (said.status, said.err) == (1, "")
     assert said.json == {"files": [{"file": str(broken), "findings": [finding]}, {"file": str(valid), "findings": []}]}
 

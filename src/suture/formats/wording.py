@@ -33,6 +33,10 @@ _ROOT = re.compile(rf"\b({_ROOTS})\.?\[?(?<=[.\[])[\d<*]")
 _ROOT_OF_RULE = re.compile(rf"\b({_ROOTS})\.?\[?(?:\{{\w+\}}|\d+)\]?")
 _FACT = re.compile(r"(\w*\{\w*\}\w*)")
 
+# An escape, a class, or a repetition of what stands before.
+_REPEATED = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|[*+]")
+_ENDS = {"*": "{0,400}", "+": "{1,400}"}
+
 _LONG = 3  # from so many words on, a stretch of words has to be there
 _ROOTED = 6  # with fewer words than that in all, the path has to be there too
 _NEAR = 200  # characters in which the short stretches are looked for before the first long one and behind the last
@@ -99,9 +103,10 @@ class Stretch(NamedTuple):
 
 
 class Match(NamedTuple):
-    """How many words of an error are a rule's, and what stands where the rule has a fact."""
+    """How many words of an error are a rule's, how many of the rule's are missing, and what stands where it has facts."""
 
     size: int
+    missing: int = 0
     facts: Sequence[tuple[str, str]] = ()
 
 
@@ -111,10 +116,12 @@ class Wording:
     def __init__(self, rule: Rule) -> None:
         self.roots = {_root(found[1]) for found in _ROOT_OF_RULE.finditer(rule.error.lower())}
         self._stretches, self._last_fact = _stretches(rule.error)
-        self._patterns = [re.compile(pattern) for pattern in rule.texts]
+        self._patterns = [re.compile(_bounded(pattern)) for pattern in rule.texts]
         long = [at for at, stretch in enumerate(self._stretches) if stretch.size >= _LONG]
-        few = [at for at, stretch in enumerate(self._stretches) if stretch.size > 1]
-        self._needed = long or (list(range(len(self._stretches))) if few else [])
+        whole = sum(stretch.size for stretch in self._stretches)
+        is_known = whole + len(self.roots) >= _LONG
+        self._needed = long or (list(range(len(self._stretches))) if is_known else [])
+        self._size = whole
         self._is_short = sum(self._stretches[at].size for at in self._needed) < _ROOTED
 
     @property
@@ -125,7 +132,7 @@ class Wording:
     def find(self, said: Said) -> Match | None:
         """The rule's words in an error; None when they are not there, or speak of another part of the request."""
         found = [*self._by_words(said), *self._by_patterns(said)]
-        return max(found, key=lambda match: match.size) if found else None
+        return max(found, key=lambda match: (match.size, -match.missing)) if found else None
 
     def _by_patterns(self, said: Said) -> Iterator[Match]:
         for pattern in self._patterns:
@@ -140,7 +147,7 @@ class Wording:
             return
         known = sorted(places.items())
         size = sum(self._stretches[at].size for at in places)
-        yield Match(size, list(self._facts(said, known)))
+        yield Match(size, self._size - size, list(self._facts(said, known)))
 
     def _fits_roots(self, said: Said) -> bool:
         """Whether the error speaks of the same part of the request, or of none, where the words alone are enough."""
@@ -196,6 +203,11 @@ def _stretches(template: str) -> tuple[list[Stretch], str]:
             stretches.append(Stretch(f" {' '.join(words)} ", len(words), fact))
             fact = ""
     return stretches, fact
+
+
+def _bounded(pattern: str) -> str:
+    """The pattern with an end to each repetition, so that none can run over a whole text again and again."""
+    return _REPEATED.sub(lambda found: _ENDS.get(found[0], found[0]), pattern)
 
 
 def _words_of(text: str) -> list[str]:

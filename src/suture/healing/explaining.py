@@ -10,7 +10,7 @@ import msgspec
 
 from suture.formats import FORMATS, format_of
 from suture.formats.base import Target
-from suture.formats.rule import Certainty, Rule, Severity
+from suture.formats.rule import SUREST, Certainty, Rule, Severity
 from suture.formats.wording import Match, Said, Wording, ids_in, paths_in, said
 from suture.healing.unwrapping import texts_of
 
@@ -44,19 +44,14 @@ def explain(error: object) -> list[Cause]:
     """The rules that a provider's error speaks of, the one that says most of it first; none when nothing is known of it.
 
     `error` is a text, a document in whatever envelope, an exception of an SDK, a response, or a `ModelError`; errors inside
-    of errors count too. Several rules that are refused in the same words stand in the order in which they are most often
-    meant. Nothing is guessed from what merely looks alike: an unknown error gives an empty list.
+    of errors count too. Several rules that are refused in the same words stand with the surest
+    first. Nothing is guessed from what merely looks alike: an unknown error gives an empty list.
     """
     best: dict[str, _Found] = {}
-    for text in texts_of(error):
-        for each in said(text):
-            for known in _known():
-                match = known.wording.find(each)
-                if match and (known.id not in best or match.size > best[known.id].match.size):
-                    best[known.id] = _Found(known, match, each)
+    for found in _all(error):
+        best[found.known.id] = min(best.get(found.known.id, found), found, key=lambda one: one.rank)
     order = {known.id: at for at, known in enumerate(_known())}
-    found = sorted(best.values(), key=lambda one: (-one.match.size, order[one.known.id]))
-    return [_cause(one) for one in found]
+    return [_cause(one) for one in sorted(best.values(), key=lambda one: (*one.rank, order[one.known.id]))]
 
 
 class _Known(NamedTuple):
@@ -77,6 +72,20 @@ class _Found(NamedTuple):
     known: _Known
     match: Match
     said: Said
+
+    @property
+    def rank(self) -> tuple[int, int, int]:
+        """What says most of the error comes first, of what says as much the surest."""
+        return -self.match.size, self.match.missing, SUREST.index(self.known.rule.certainty)
+
+
+def _all(error: object) -> Iterator[_Found]:
+    """Every place at which an error has the words of a rule."""
+    for text in texts_of(error):
+        for each in said(text):
+            for known in _known():
+                if match := known.wording.find(each):
+                    yield _Found(known, match, each)
 
 
 @cache

@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 LIVE_STAMP := .venv/.live-installed
 
-.PHONY: setup demo test check bench lock lint types spec live-local clean
+.PHONY: setup demo test check bench docs lock lint types spec live-local clean
 
 setup: $(STAMP)
 
@@ -47,6 +47,10 @@ check: lint types test
 
 bench: setup
 	$(BIN)/python -m benchmarks
+
+# Writes the pages that are made from the code.
+docs: setup
+	$(BIN)/python -m scripts.rules_page
 
 spec: setup
 	$(BIN)/python -m tests.spec

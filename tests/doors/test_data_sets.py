@@ -188,9 +188,7 @@ def measured(*arguments: str) -> tuple[Said, int]:
     return Said(status, "", said), peak * 1024
 
 
-@pytest.mark.parametrize(
-    "command", [("heal", "-o", "out.jsonl"), ("check",), ("convert", "--target", "anthropic", "-o", "o")]
-)
+@pytest.mark.parametrize("command", [("heal", "-o", "out.jsonl"), ("check",)])
 def test_memory_does_not_grow_with_the_data(tmp_path: Path, command: Sequence[str]) -> None:
     """20,000 conversations take no more memory than 500."""
     name, *options = [str(tmp_path / each) if each.startswith("o") else each for each in command]

@@ -427,3 +427,20 @@ def test_what_a_cause_says_to_run_does_run() -> None:
         assert cause.format in FORMATS
         if cause.format in ("openai-chat", "anthropic"):
             assert eval(cause.call, {"suture": suture, "history": history}).history is history
+
+
+def test_who_refused_it_is_who_it_is_healed_for() -> None:
+    """Claude's words through Bedrock's Converse mean a history in Bedrock's format; a dialect's rule names the dialect."""
+    text = fill(KNOWN["ANT-ADJ-RESULT"].error, FACTS)
+    wrapped = f"An error occurred (ValidationException) when calling the {{}} operation: {text}"
+    converse = "bedrock" if "bedrock" in FORMATS else "anthropic"
+    assert suture.explain(wrapped.format("Converse"))[0].command == f"suture heal FILE --format {converse} --in-place"
+    assert suture.explain(wrapped.format("InvokeModel"))[0].command == "suture heal FILE --format anthropic --in-place"
+    causes = [
+        cause for rule in KNOWN.values() for cause in suture.explain(fill(rule.error, FACTS)) if cause.rule == rule.id
+    ]
+    for cause in causes:
+        if cause.rule in ("DS-REASONING", "GLM-1214", "MM-TOOLID"):
+            assert cause.command.startswith("suture heal FILE --target openai-chat:"), cause
+        if cause.rule in ("OAI-CALL-UNANSWERED", "ANT-PREFILL"):
+            assert " --format " in cause.command, cause

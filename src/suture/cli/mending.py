@@ -196,10 +196,9 @@ class Words:
 
     def _in_all(self, count: Count) -> str:
         untouched = count.conversations - count.changed - count.failed
-        parts = [
-            f"{count.conversations:,} conversation{'s' * (count.conversations != 1)}",
-            f"{count.changed:,} {self.did} with {count.changes:,} change{'s' * (count.changes != 1)}",
-        ]
+        parts = [f"{count.conversations:,} conversation{'s' * (count.conversations != 1)}"]
+        if count.changed:
+            parts.append(f"{count.changed:,} {self.did} with {count.changes:,} change{'s' * (count.changes != 1)}")
         parts += [f"{untouched:,} as they were"] if untouched else []
         parts += [f"{count.failed:,} could not be {self.did}"] if count.failed else []
         return ", ".join(parts)

@@ -6,7 +6,7 @@ LIVE_STAMP := .venv/.live-installed
 
 N ?= 20000
 
-.PHONY: setup demo test check bench fuzz lock lint types spec live-local clean
+.PHONY: setup demo test check bench docs fuzz lock lint types spec live-local clean
 
 setup: $(STAMP)
 
@@ -53,6 +53,10 @@ bench: setup
 # Heals that many broken histories and looks for what must never happen.
 fuzz: setup
 	$(BIN)/python -m tests.fuzz $(N)
+
+# Writes the pages that are made from the code.
+docs: setup
+	$(BIN)/python -m scripts.rules_page
 
 spec: setup
 	$(BIN)/python -m tests.spec

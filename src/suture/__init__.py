@@ -17,14 +17,19 @@ if TYPE_CHECKING:
     from suture.agent import Result as Result
     from suture.agent import Signal as Signal
     from suture.call_repair import ToolCallRepair as ToolCallRepair
+    from suture.healing import Cause as Cause
     from suture.healing import Change as Change
     from suture.healing import Finding as Finding
     from suture.healing import Healed as Healed
+    from suture.healing import Rule as Rule
+    from suture.healing import convert as convert
     from suture.healing import diagnose as diagnose
     from suture.healing import dump_messages as dump_messages
+    from suture.healing import explain as explain
     from suture.healing import heal as heal
     from suture.healing import load_messages as load_messages
     from suture.healing import refusal as refusal
+    from suture.healing import rules as rules
     from suture.loop import RetryPolicy as RetryPolicy
     from suture.messages import Assistant as Assistant
     from suture.messages import Audio as Audio
@@ -63,7 +68,21 @@ if TYPE_CHECKING:
 _HOMES = {
     "suture.agent": ("Agent", "AsyncAgent", "Result", "Signal"),
     "suture.call_repair": ("ToolCallRepair",),
-    "suture.healing": ("Change", "Finding", "Healed", "diagnose", "dump_messages", "heal", "load_messages", "refusal"),
+    "suture.healing": (
+        "Cause",
+        "Change",
+        "Finding",
+        "Healed",
+        "Rule",
+        "convert",
+        "diagnose",
+        "dump_messages",
+        "explain",
+        "heal",
+        "load_messages",
+        "refusal",
+        "rules",
+    ),
     "suture.loop": ("RetryPolicy",),
     "suture.messages": (
         "Assistant",

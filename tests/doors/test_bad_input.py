@@ -41,8 +41,8 @@ ROWS = (
     Row("torn-first.jsonl", f'{{"role":\n{MESSAGE}\n'.encode(), f":1: not JSON: the line ends in the middle. {CUT_OFF}"),
     Row(
         "histories.jsonl",
-        f'{{"messages": [{MESSAGE}]}}\n{{"messages": []}}\n'.encode(),
-        ":1: the line is a whole history, not a message. Put each history into a file of its own.",
+        f'{MESSAGE}\n{{"messages": []}}\n'.encode(),
+        ":2: the line is a whole conversation, and others are messages. Put each conversation into one line.",
     ),
     Row(
         "latin.json", b'[{"role": "user",\n"content": "\xe9"}]', ":2: byte 30 (0xe9) is not UTF-8. Save the file as UTF-8."

@@ -189,8 +189,8 @@ def test_check_as_one_document(tmp_path: Path) -> None:
     """With --json the findings of all files stand in one document."""
     broken, valid = write(tmp_path / "b.json", json.dumps(BROKEN)), write(tmp_path / "v.jsonl", lines(VALID))
     said = suture("check", broken, valid, "--json")
-    finding = {key: CHANGE[key] for key in ("code", "rules", "path", "call_id")}
-    finding |= {"severity": "REJ", "certainty": "S", "sentence": SENTENCE}
+    finding: dict[str, Any] = {key: CHANGE[key] for key in ("code", "rules", "path", "call_id")}
+    finding |= {"severity": "REJ", "certainty": "S", "sentence": SENTENCE, "hint": None, "refused": True}
     assert (said.status, said.err) == (1, "")
     assert said.json == {"files": [{"file": str(broken), "findings": [finding]}, {"file": str(valid), "findings": []}]}
 

@@ -11,10 +11,13 @@ import click
 
 from suture import __version__
 from suture.cli.chat import chat
+from suture.cli.checking import check
 from suture.cli.console import Doors
 from suture.cli.deciding import approvals, approve, deny, interrupt, settle, steer
 from suture.cli.demo import demo
-from suture.cli.histories import check, heal
+from suture.cli.explaining import explain
+from suture.cli.histories import convert, heal
+from suture.cli.rules import rules
 from suture.cli.sessions import request, sessions, show
 
 __all__ = ["main"]
@@ -29,5 +32,9 @@ def main() -> None:
     """
 
 
-for _command in (demo, chat, heal, check, sessions, show, request, approvals, approve, deny, steer, interrupt, settle):
+_COMMANDS = (
+    *(demo, chat, heal, check, convert, explain, rules),
+    *(sessions, show, request, approvals, approve, deny, steer, interrupt, settle),
+)
+for _command in _COMMANDS:
     main.add_command(_command)

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
@@ -61,6 +63,9 @@ def _told(command: Callable[[], object], json_wanted: bool) -> int:
     """The exit status of a command, once its failure is told."""
     try:
         status = command()
+    except OutputLost as error:
+        _tell(error, json_wanted=False)  # a document would be lost as well
+        return FAILED
     except (click.ClickException, SutureError) as error:
         _tell(error, json_wanted)
         return FAILED
@@ -71,6 +76,28 @@ def _told(command: Callable[[], object], json_wanted: bool) -> int:
         click.echo("Interrupted.", err=True)
         return 130
     return status if isinstance(status, int) else FINE
+
+
+class OutputLost(click.ClickException):
+    """What a command says cannot be written."""
+
+
+@contextmanager
+def _into(name: str) -> Iterator[None]:
+    """Write to stdout or stderr; a reader that went away is for click to meet."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # What is still buffered would fail again at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise OutputLost(f"{name} cannot be written: {reason_of(error)}.") from error
+
+
+def reason_of(error: Exception) -> str:
+    """Why the system refused, in its words."""
+    return (getattr(error, "strerror", None) or str(error)).lower()
 
 
 def _tell(error: click.ClickException | SutureError, json_wanted: bool) -> None:
@@ -115,9 +142,10 @@ def print_json(document: object) -> None:
 
 def write(content: bytes) -> None:
     """Write bytes to stdout as they are."""
-    sys.stdout.flush()
-    sys.stdout.buffer.write(content)
-    sys.stdout.buffer.flush()
+    with _into("stdout"):
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
 
 
 # For people -----------------------------------------------------------------------------------
@@ -141,7 +169,7 @@ class Page:
         A `whole` line is one to be copied: only the terminal breaks it.
         """
         if self.fancy and whole:
-            self._console.print(text(*pieces), soft_wrap=True)
+            self.console.print(text(*pieces), soft_wrap=True)
         elif self.fancy:
             from rich.padding import Padding
 
@@ -149,7 +177,8 @@ class Page:
         else:
             lead = " " * indent
             words = "".join(clean(_words(piece)) for piece in pieces)
-            click.echo("\n".join((lead + line).rstrip() for line in words.split("\n")), err=self._stderr)
+            with _into("stderr" if self._stderr else "stdout"):
+                click.echo("\n".join((lead + line).rstrip() for line in words.split("\n")), err=self._stderr)
 
     def heading(self, title: str) -> None:
         """A line that opens a section."""
@@ -171,10 +200,11 @@ class Page:
 
     def show(self, renderable: RenderableType) -> None:
         """Anything that rich can show; only where `fancy` holds."""
-        self._console.print(renderable)
+        self.console.print(renderable)
 
     @cached_property
-    def _console(self) -> Console:
+    def console(self) -> Console:
+        """What rich shows things on; only where `fancy` holds."""
         from rich.console import Console
 
         return Console(stderr=self._stderr, highlight=False)

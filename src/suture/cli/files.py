@@ -1,43 +1,51 @@
-"""History files: read whole or not at all, written whole or not at all.
+"""Files of histories: one history, or a data set, a JSON Lines file that holds a whole conversation in each line.
 
-A file holds a request (an object with `messages`), a list of messages, or one message per line. What is
-written has the shape of what was read; a history that did not change is written as the bytes that it was.
+A history is a request (an object with `messages`, `input` or `contents`), a list of messages, or one message per line. It
+is read whole or not at all. A data set is read a line at a time and never held; a line that is broken is one fault, and
+the next one is read. A history that did not change is written as the bytes that it was.
 """
 
 from __future__ import annotations
 
-import json
+import io
 import os
-import stat
 import sys
-import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO, Literal, NoReturn, TypeAlias, TypeVar
+from typing import BinaryIO, Literal, NamedTuple, NoReturn, Protocol, TypeAlias, TypeVar
 
-from suture.cli.console import json_bytes
+from suture.cli.console import json_bytes, reason_of
+from suture.cli.parsing import BOM, broken, decoded, history_of, kind_of, line_of
 from suture.errors import HistoryError, UnhealableHistory
 
 MAX_BYTES = 256 * 1024 * 1024
+MAX_LINE = 64 * 1024 * 1024
 STDIN = "-"
 
 T = TypeVar("T")
-Shape: TypeAlias = Literal["json", "lines"]
+Shape: TypeAlias = Literal["json", "lines", "line"]
 
-_BOM = b"\xef\xbb\xbf"
-_OTHER_BOMS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x00\x00\xfe\xff": "UTF-32"}
+_MOST_AHEAD = 16  # lines of which the first that can be read says what the file holds
+_PIECE = 1024 * 1024
 
 
 @dataclass(frozen=True)
 class HistoryFile:
-    """What a file holds. `content` are its bytes, without the byte order mark that it may have begun with."""
+    """What a file, or a line of a data set, holds.
+
+    `name` is what it is called in messages, with the number of its line. `content` are its bytes, without the byte order
+    mark that the file may have begun with.
+    """
 
     name: str
     content: bytes
     history: object
     shape: Shape
-    had_bom: bool
+    had_bom: bool = False
+    line: int | None = None
 
     def through(self, work: Callable[[object], T]) -> T:
         """What `work` makes of the history; its errors name the file."""
@@ -48,7 +56,7 @@ class HistoryFile:
         except HistoryError as error:
             raise type(error)(f"{self.name}: {error}") from error
         except RecursionError as error:
-            raise _broken(self.name, None, error, whole=True) from error
+            raise broken(self.name, None, error, whole=True) from error
 
     def written(self, history: object) -> bytes:
         """That history in this file's shape."""
@@ -56,184 +64,189 @@ class HistoryFile:
             return self.content
         if self.shape == "lines" and isinstance(history, list):
             return b"".join(json_bytes(message, indent=None) for message in history)
-        return json_bytes(history)
+        return json_bytes(history, indent=None if self.shape == "line" else 2)
+
+    def in_a_line(self, history: object) -> bytes:
+        """That history as a line of a data set."""
+        return self.written(history) if self.shape == "line" else json_bytes(history, indent=None)
 
 
-def read_history(path: str) -> HistoryFile:
-    """The history in a file, or on stdin for "-".
+class Broken(NamedTuple):
+    """What holds no history: a file, or a line of a data set, and what is wrong with it. `content` can be read once."""
 
-    Raises:
-        HistoryError: it cannot be read; the message names the file, the place, and what to do.
-    """
-    name = "<stdin>" if path == STDIN else path
-    content = _content(path, name)
-    had_bom = content.startswith(_BOM)
-    content = content.removeprefix(_BOM)
-    if not content.strip():
-        raise HistoryError(f"{name}: the file is empty. A history is at least a list: [].")
-    shape, history = _parsed(_decoded(content, name), name)
-    return HistoryFile(name, content, history, shape, had_bom)
+    error: HistoryError
+    line: int | None = None
+    content: Iterable[bytes] = ()
 
 
-# Bytes ----------------------------------------------------------------------------------------
+class Lines(Protocol):
+    """Where lines come from."""
+
+    def readline(self, limit: int, /) -> bytes:
+        """The next line, or as much of it as the limit allows."""
+
+    def read(self, size: int, /) -> bytes:
+        """The next bytes."""
 
 
-def _content(path: str, name: str) -> bytes:
-    try:
-        if path == STDIN:
-            return _bounded(sys.stdin.buffer, name)
-        with Path(path).open("rb") as file:
-            if os.fstat(file.fileno()).st_size > MAX_BYTES:
-                _too_large(name)
-            return _bounded(file, name)
-    except OSError as error:
-        raise HistoryError(f"{name}: cannot be read: {_reason(error)}.") from error
+class Source:
+    """A file, or stdin for "-". What it holds is seen from its first lines, before anything is asked of it."""
 
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.name = "<stdin>" if path == STDIN else path
+        self.size: int | None = None
+        self.position = 0  # bytes of a data set that were read
+        self._open: BinaryIO | None = None
+        self._ahead = b""
 
-def _reason(error: Exception) -> str:
-    """Why the system refused, in its words."""
-    return (getattr(error, "strerror", None) or str(error)).lower()
+    @cached_property
+    def is_data_set(self) -> bool:
+        """Whether each line is a whole conversation."""
+        try:
+            file = self._opened()
+            start = file.tell() if file.seekable() else None
+            self._ahead, found = _first_lines(file, self.name)
+            if start is not None:
+                self._ahead = b""
+                file.seek(start)
+        except OSError:
+            return False  # reading it says what is wrong
+        if start is not None and self.path != STDIN:
+            self._open = file.close()  # it may be one of many
+        return found
 
+    def histories(self) -> Iterator[HistoryFile | Broken]:
+        """What the file holds: one history, or those of the lines of a data set, a broken one among them.
 
-def _bounded(file: BinaryIO, name: str) -> bytes:
-    content = file.read(MAX_BYTES + 1)
-    return content if len(content) <= MAX_BYTES else _too_large(name)
+        Raises:
+            HistoryError: the file cannot be read; the message names the place, and what to do.
+        """
+        is_data_set = self.is_data_set
+        try:
+            with nullcontext(self._opened()) if self.path == STDIN else self._opened() as file:
+                lines = Rewound(self._ahead, file)
+                self._ahead, self._open = b"", None
+                if is_data_set:
+                    yield from self._conversations(lines)
+                else:
+                    yield self._whole(lines)
+        except OSError as error:
+            raise HistoryError(f"{self.name}: cannot be read: {reason_of(error)}.") from error
+
+    def _opened(self) -> BinaryIO:
+        if self._open is None:
+            self._open = sys.stdin.buffer if self.path == STDIN else Path(self.path).open("rb")  # noqa: SIM115
+            status = os.fstat(self._open.fileno())
+            self.size = status.st_size if self._open.seekable() else None
+        return self._open
+
+    def _whole(self, lines: Lines) -> HistoryFile:
+        if (self.size or 0) > MAX_BYTES:
+            _too_large(self.name)
+        content = lines.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
+            _too_large(self.name)
+        had_bom = content.startswith(BOM)
+        content = content.removeprefix(BOM)
+        if not content.strip():
+            raise HistoryError(f"{self.name}: the file is empty. A history is at least a list: [].")
+        shape, history = history_of(decoded(content, self.name), self.name)
+        return HistoryFile(self.name, content, history, shape, had_bom)
+
+    def _conversations(self, lines: Lines) -> Iterator[HistoryFile | Broken]:
+        number = 0
+        while start := lines.readline(MAX_LINE):
+            number += 1
+            rest = _rest(lines) if len(start) == MAX_LINE and not start.endswith(b"\n") else None
+            self.position += len(start)
+            name = f"{self.name}:{number}"
+            if rest is not None:
+                error = HistoryError(f"{name}: longer than {MAX_LINE // 1024**2} MiB, which no provider takes.")
+                yield Broken(error, number, _both(start, rest))
+                self.position += sum(map(len, rest))
+            elif start.strip():
+                yield _conversation(name, number, start)
 
 
 def _too_large(name: str) -> NoReturn:
     raise HistoryError(f"{name}: larger than {MAX_BYTES // 1024**2} MiB, which no provider takes. Cut the history first.")
 
 
-def _decoded(content: bytes, name: str) -> str:
-    for bom, encoding in _OTHER_BOMS.items():
-        if content.startswith(bom):
-            raise HistoryError(f"{name}: the file is {encoding}, and JSON is UTF-8. Save it as UTF-8.")
+def _rest(lines: Lines) -> Iterator[bytes]:
+    """The rest of a line that is too long, in pieces."""
+    while piece := lines.readline(_PIECE):
+        yield piece
+        if piece.endswith(b"\n"):
+            return
+
+
+def _both(start: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    yield start
+    yield from rest
+
+
+def _conversation(name: str, number: int, line: bytes) -> HistoryFile | Broken:
+    had_bom = number == 1 and line.startswith(BOM)
+    content = line.removeprefix(BOM) if had_bom else line
     try:
-        return content.decode()
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise HistoryError(
-            f"{name}:{line}: byte {error.start} ({content[error.start]:#04x}) is not UTF-8. Save the file as UTF-8."
-        ) from error
+        history = line_of(decoded(content, name, is_line=True), name)
+    except HistoryError as error:
+        return Broken(error, number, [line])
+    return HistoryFile(name, content if content.endswith(b"\n") else content + b"\n", history, "line", had_bom, number)
 
 
-# JSON -----------------------------------------------------------------------------------------
+class Rewound:
+    """A file from its beginning, of which the first bytes were read already."""
+
+    def __init__(self, ahead: bytes, file: BinaryIO) -> None:
+        self._ahead = io.BytesIO(ahead)
+        self._file = file
+
+    def readline(self, limit: int, /) -> bytes:
+        """The next line, or as much of it as the limit allows."""
+        begun = self._ahead.readline(limit)
+        if begun.endswith(b"\n") or len(begun) == limit:
+            return begun
+        return begun + self._file.readline(limit - len(begun))
+
+    def read(self, size: int, /) -> bytes:
+        """The next bytes."""
+        begun = self._ahead.read(size)
+        return begun + self._file.read(size - len(begun))
 
 
-def _parsed(text: str, name: str) -> tuple[Shape, object]:
-    try:
-        value = _json(text)
-    except json.JSONDecodeError as error:
-        if not _is_lines(text, name):
-            raise _broken(name, error.lineno, error, whole=True) from error
-        return "lines", _lines(text, name)
-    except (ValueError, RecursionError) as error:
-        raise _broken(name, None, error, whole=True) from error
-    return ("lines", [value]) if _is_message(value) else ("json", value)
+# What it holds --------------------------------------------------------------------------------
 
 
-def _is_lines(text: str, name: str) -> bool:
-    """Whether the text is meant as one message per line: its name says so, or its first or second line is an object."""
-    if name.endswith((".jsonl", ".ndjson")):
-        return True
-    return any(_is_object(line) for line in [line for line in text.split("\n", 3)[:3] if line.strip()][:2])
-
-
-def _is_object(line: str) -> bool:
-    try:
-        return isinstance(_json(line), dict)
-    except (ValueError, RecursionError):
-        return False
-
-
-def _is_message(value: object) -> bool:
-    return isinstance(value, dict) and "role" in value and "messages" not in value
-
-
-def _lines(text: str, name: str) -> list[object]:
-    messages = []
-    for number, line in enumerate(text.split("\n"), 1):
+def _first_lines(file: BinaryIO, name: str) -> tuple[bytes, bool]:
+    """What had to be read to know it, and whether it is a data set."""
+    by_name = name.endswith((".jsonl", ".ndjson"))
+    taken: list[bytes] = []
+    seen: list[bytes] = []
+    room = MAX_LINE
+    while len(seen) < _MOST_AHEAD and room > 0 and (line := file.readline(room)):
+        room -= len(line)
+        taken.append(line)
         if not line.strip():
             continue
-        try:
-            message = _json(line)
-        except (ValueError, RecursionError) as error:
-            raise _broken(name, number, error, whole=False) from error
-        if isinstance(message, dict) and "messages" in message:
-            raise HistoryError(
-                f"{name}:{number}: the line is a whole history, not a message. Put each history into a file of its own."
-            )
-        messages.append(message)
-    return messages
+        seen.append(line if seen else line.removeprefix(BOM))
+        if (found := _verdict(seen)) is not None:
+            # One line by itself is a request or a list, as any other file of JSON, unless its name says more.
+            while found and len(seen) == 1 and not by_name and room > 0 and (line := file.readline(room)):
+                room -= len(line)
+                taken.append(line)
+                seen += [line] if line.strip() else []
+            return b"".join(taken), found and (by_name or len(seen) > 1)
+    return b"".join(taken), by_name and room <= 0
 
 
-def _json(text: str) -> object:
-    return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
-
-
-def _refuse_constant(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON number; use null or a text instead")
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    return number if abs(number) != float("inf") else _refuse_constant(digits)
-
-
-def _broken(name: str, line: int | None, error: Exception, *, whole: bool) -> HistoryError:
-    where = name if line is None else f"{name}:{line}"
-    if isinstance(error, RecursionError):
-        return HistoryError(f"{where}: nested deeper than suture reads. Flatten it.")
-    if not isinstance(error, json.JSONDecodeError):
-        return HistoryError(f"{where}: not JSON: {_number_fault(error)}.")
-    unit = "file" if whole else "line"
-    if error.msg.startswith("Unterminated string") or not error.doc[error.pos :].strip():
-        return HistoryError(f"{where}: not JSON: the {unit} ends in the middle. It may have been cut off; get it whole.")
-    what = f"{error.msg[:1].lower()}{error.msg[1:]}"
-    return HistoryError(f"{where}: not JSON at column {error.colno}: {what}. Correct that {unit}, then try again.")
-
-
-def _number_fault(error: Exception) -> str:
-    return "a number has thousands of digits" if "digits" in str(error) else str(error)
-
-
-# Writing --------------------------------------------------------------------------------------
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that it holds the old content or the new, never a part.
-
-    Raises:
-        HistoryError: it cannot be written. What was there still is.
-    """
-    try:
-        target = path.resolve()
-        if target.exists() and not target.is_file():
-            target.write_bytes(content)
-        else:
-            _replace(target, content)
-    except (OSError, RuntimeError) as error:  # RuntimeError: a circle of links
-        raise HistoryError(f"{path}: cannot be written: {_reason(error)}.") from error
-
-
-def _replace(target: Path, content: bytes) -> None:
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fchmod(file.fileno(), _mode(target))
-            os.fsync(file.fileno())
-        Path(name).replace(target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def _mode(target: Path) -> int:
-    """The mode of the file that is replaced; of a new one what the umask leaves."""
-    if target.exists():
-        return stat.S_IMODE(target.stat().st_mode)
-    umask = os.umask(0)
-    os.umask(umask)
-    return 0o666 & ~umask
+def _verdict(seen: list[bytes]) -> bool | None:
+    """Whether the last of these lines is a whole conversation; None when it says nothing."""
+    line = seen[-1]
+    kind = kind_of(line)
+    if kind != "conversation" or len(seen) == 1:
+        return None if kind is None else kind == "conversation"
+    # Behind a line that is not JSON: a broken one, or the beginning of a document in several lines.
+    is_inside = line[:1] not in (b"[", b"{") or seen[0].strip() in (b"[", b"{")
+    return None if is_inside else True

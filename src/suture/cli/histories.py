@@ -1,22 +1,22 @@
-"""Histories in files: `heal` mends one, `check` says what a provider would refuse."""
+"""Histories in files: `heal` mends them, `convert` moves them to another provider."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import click
 
-from suture.cli.console import FAILED, FINE, FOUND, Page, as_json, failure, message_of, print_json, write
-from suture.cli.files import HistoryFile, read_history, write_whole
-from suture.errors import HistoryError, UnhealableHistory
+from suture.cli.console import Page, as_json
+from suture.cli.files import STDIN, Source
+from suture.cli.mending import Document, Documents, Place, Report, Words, Work, mend
 
-if TYPE_CHECKING:
-    from suture import Change, Finding, Healed
-
-in_format = click.option("--format", "format", metavar="F", help="Its format, such as openai-chat; guessed when left out.")
-for_target = click.option("--target", metavar="T", help="Who will read it, such as anthropic:claude-opus-4-6.")
+in_format = click.option(
+    "--format", "format", metavar="F", help="Their format, such as openai-chat; guessed when left out."
+)
+for_target = click.option("--target", metavar="T", help="Who will read them, such as anthropic:claude-opus-4-6.")
 on_pending = click.option(
     "--pending",
     type=click.Choice(["answer", "keep", "drop"]),
@@ -31,164 +31,106 @@ on_orphans = click.option(
     show_default=True,
     help="What becomes of results that no call asked for.",
 )
-into_output = click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the history here, not to stdout.")
+some_files = click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(allow_dash=True))
+into_output = click.option("-o", "--output", type=click.Path(path_type=Path), help="Write there, and not to stdout.")
+in_its_place = click.option(
+    "--in-place",
+    is_flag=True,
+    help="Write each FILE anew. The old one stays beside it as FILE.bak, or FILE.bak.2 and so on.",
+)
 
 
 @click.command()
-@click.argument("file", type=click.Path(allow_dash=True))
+@some_files
 @in_format
 @for_target
 @on_pending
 @on_orphans
 @into_output
+@in_its_place
 @as_json
 def heal(
-    file: str,
+    files: Sequence[str],
     format: str | None,
     target: str | None,
     pending: Literal["answer", "keep", "drop"],
     orphans: Literal["drop", "quote"],
     output: Path | None,
+    in_place: bool,
     as_json: bool,
 ) -> int:
-    """Mend the history in FILE, so that it is not refused.
+    """Mend histories, so that they are not refused.
 
-    FILE is a request with `messages`, a list of messages, or one message per line; "-" is stdin. The history
-    goes to stdout or to -o, in the shape of FILE; what was changed goes to stderr.
+    A FILE is a request with `messages`, `input` or `contents`, a list of messages, or one message per line; "-" is stdin.
+    It goes to stdout, to -o or into its place, in the shape that it had; what was changed goes to stderr.
+
+    A FILE with a whole conversation in each line is a data set. It is mended line by line, however long it is. A line
+    that cannot be mended is reported, the status is 1, and the rest goes on; in place the line stays as it is, elsewhere
+    it is left out. Several FILEs without --in-place become one data set.
+
+    --json prints one document, `{history, changes, hints}`; of several FILEs `{files: [...]}`; of a data set one per line.
     """
     import suture
 
-    given = read_history(file)
-    try:
-        healed = given.through(
-            lambda history: suture.heal(history, format=format, target=target, pending=pending, orphans=orphans)
-        )
-    except UnhealableHistory as error:
-        _tell_unhealable(given.name, error, as_json)
-        return FOUND
-    content = given.written(healed.history)
-    if output is not None:
-        write_whole(output, content)
-    if as_json:
-        changes = [_change(change) for change in healed.changes]
-        print_json({"history": healed.history, "changes": changes, "hints": list(healed.hints)})
-    else:
-        _tell_changes(given, healed)
-        if output is None:
-            write(content)
-    return FINE
+    require_formats(format, target)
 
+    def work(history: object) -> suture.Healed:
+        return suture.heal(history, format=format, target=target, pending=pending, orphans=orphans)
 
-def _change(change: Change) -> dict[str, object]:
-    fields = ("code", "rules", "path", "call_id", "action", "detail", "lost")
-    return {field: getattr(change, field) for field in fields}
-
-
-def _tell_changes(given: HistoryFile, healed: Healed) -> None:
-    page = Page(stderr=True)
-    if given.had_bom:
-        page.line(f"{given.name}: the byte order mark at the beginning was left out.")
-    before = ""
-    for change in healed.changes:
-        rules = (_bracketed(change.rules), "dim")
-        page.line(
-            (f"{given.name}:{change.path}: ", "dim"), (change.code, "yellow"), rules, f": {change.action}", whole=True
-        )
-        if change.detail and change.detail != before:
-            page.line(("lost: " if change.lost != "none" else "now: ", "dim"), change.detail, indent=4)
-        before = change.detail
-    for hint in healed.hints:
-        page.line((f"{given.name}: ", "dim"), ("hint", "cyan"), f": {hint}")
-    page.line(f"{given.name}: {_counted(len(healed.changes))}.")
-
-
-def _bracketed(rules: Sequence[str]) -> str:
-    return f" [{', '.join(rules)}]" if rules else ""
-
-
-def _counted(changes: int) -> str:
-    match changes:
-        case 0:
-            return "nothing had to change"
-        case 1:
-            return "healed with 1 change"
-        case _:
-            return f"healed with {changes} changes"
-
-
-def _tell_unhealable(name: str, error: UnhealableHistory, as_json: bool) -> None:
-    if as_json:
-        print_json(failure(error, findings=[_finding(one) for one in error.findings]))
-        return
-    page = Page(stderr=True)
-    page.line((f"{name}: ", "dim"), message_of(error))
-    for one in error.findings:
-        page.line(f"{name}:{one}", whole=True)
-
-
-# Checking -------------------------------------------------------------------------------------
+    return _mend(files, work, output, in_place, as_json, "healed")
 
 
 @click.command()
-@click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=click.Path(allow_dash=True))
-@in_format
-@for_target
+@some_files
+@click.option("--from", "--format", "source", metavar="F", help="Their format, such as openai-chat; guessed when left out.")
+@click.option("--target", metavar="T", required=True, help="The format to move to, such as anthropic:claude-opus-4-6.")
+@into_output
 @as_json
-def check(paths: Sequence[str], format: str | None, target: str | None, as_json: bool) -> int:
-    """Say what a provider would refuse in each FILE.
+def convert(files: Sequence[str], source: str | None, target: str, output: Path | None, as_json: bool) -> int:
+    """Move histories to another provider.
 
-    A line per finding, as a compiler writes them: `file:path: CODE [RULES]: sentence`.
+    A FILE is what `heal` takes, a data set too. What comes out is a request in the target's format, valid there, with the
+    system text and the tools; on stdout or in -o. What the target cannot take goes to stderr.
+
+    --json prints what it prints for `heal`.
     """
-    checked = [_checked(path, format, target) for path in paths]
-    if as_json:
-        print_json({"files": [one.document() for one in checked]})
-    else:
-        for one in checked:
-            one.tell()
-    return max(one.status for one in checked)
-
-
-class _Checked:
-    """What came of checking a file: findings, or why it could not be checked."""
-
-    def __init__(self, name: str, findings: Sequence[Finding] = (), error: HistoryError | None = None) -> None:
-        self.name = name
-        self.findings = findings
-        self.error = error
-
-    @property
-    def status(self) -> int:
-        if self.error is not None:
-            return FAILED
-        return FOUND if any(one.severity == "REJ" for one in self.findings) else FINE
-
-    def document(self) -> dict[str, object]:
-        if self.error is not None:
-            return {"file": self.name, **failure(self.error)}
-        return {"file": self.name, "findings": [_finding(one) for one in self.findings]}
-
-    def tell(self) -> None:
-        if self.error is not None:
-            Page(stderr=True).line(("Error: ", "bold red"), message_of(self.error))
-            return
-        page = Page()
-        for one in self.findings:
-            colour = "red" if one.severity == "REJ" else "yellow"
-            where, rules = (f"{self.name}:{one.path}: ", "dim"), (_bracketed(one.rules), "dim")
-            page.line(where, (one.code, colour), rules, f": {one.sentence}", whole=True)
-
-
-def _checked(path: str, format: str | None, target: str | None) -> _Checked:
     import suture
 
-    try:
-        given = read_history(path)
-        found = given.through(lambda history: suture.diagnose(history, format=format, target=target))
-    except HistoryError as error:
-        return _Checked("<stdin>" if path == "-" else path, error=error)
-    return _Checked(given.name, found)
+    require_formats(source, target)
+    return _mend(files, lambda history: suture.convert(history, source, target), output, False, as_json, "converted")
 
 
-def _finding(finding: object) -> dict[str, object]:
-    fields = ("code", "rules", "path", "severity", "certainty", "call_id", "sentence")
-    return {field: getattr(finding, field, None) for field in fields}
+def require_formats(*names: str | None) -> None:
+    """Return when each is a format; else one error is raised here, and not one for each line of a data set."""
+    import suture
+
+    for name in names:
+        if name is not None:
+            suture.rules(name)
+
+
+def _mend(files: Sequence[str], work: Work, output: Path | None, in_place: bool, as_json: bool, did: str) -> int:
+    _require_places(files, output, in_place)
+    sources = [Source(path) for path in files]
+    on_stdout = output is None and not in_place and not as_json
+    place = Place(output, in_place, on_stdout, in_lines=len(files) > 1 and not in_place)
+    report = _documents(sources) if as_json else Words(did=did)
+    says_it_there = (on_stdout or as_json) and sys.stdout.isatty()
+    return mend(sources, work, place, report, None if says_it_there else Page(stderr=True))
+
+
+def _require_places(files: Sequence[str], output: Path | None, in_place: bool) -> None:
+    if in_place and output is not None:
+        raise click.UsageError("--in-place writes each FILE anew, and -o another one. Leave one of them out.")
+    if in_place and (other := next((file for file in files if not _is_file(file)), None)):
+        raise click.UsageError(f"--in-place writes files anew, and {other!r} is none. Use -o.")
+
+
+def _is_file(path: str) -> bool:
+    return path != STDIN and (Path(path).is_file() or not Path(path).exists())  # what is not there is told when it is read
+
+
+def _documents(sources: Sequence[Source]) -> Report:
+    if any(source.is_data_set for source in sources):
+        return Documents()
+    return Document(is_only=len(sources) == 1)

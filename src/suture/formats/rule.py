@@ -13,7 +13,7 @@ Certainty: TypeAlias = Literal["S", "R", "D", "C", "I", "M"]
 
 # Certainties on which nothing is refused: what was inferred, and what is remembered.
 HYPOTHETICAL = frozenset(("I", "M"))
-_SUREST = "SDCRIM"
+SUREST = "SDCRIM"  # certainties, the surest first
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,7 +93,7 @@ def finding(
         rules=(rule.id, *[each.id for each in also]),
         path=path,
         severity=severity or rule.severity,
-        certainty=min((rule.certainty, *[each.certainty for each in also]), key=_SUREST.index),
+        certainty=min((rule.certainty, *[each.certainty for each in also]), key=SUREST.index),
         sentence=sentence,
         call_id=call,
         hint=hint,

@@ -17,6 +17,7 @@ from suture.formats.handoff import HANDOFF
 from suture.formats.limits import Limits
 from suture.formats.rule import Finding, Rule, fill
 from suture.healing.converting import converted
+from suture.healing.explaining import Cause, explain
 from suture.healing.given import checked
 from suture.healing.healing import fitted, healed, unhealable
 from suture.healing.parts import THINKING_OFF
@@ -27,6 +28,7 @@ from suture.messages import Message, Origin, System
 
 __all__ = [
     "THINKING_OFF",
+    "Cause",
     "Change",
     "Finding",
     "Healed",
@@ -34,6 +36,7 @@ __all__ = [
     "convert",
     "diagnose",
     "dump_messages",
+    "explain",
     "fit",
     "heal",
     "load_messages",

@@ -8,7 +8,11 @@ _UNANSWERED = (
     "messages.{i}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}. Each "
     "`tool_use` block must have a corresponding `tool_result` block in the next message."
 )
-_OLDER = (r"did not find \d+ '?tool_result'? block", r"must begin with a matching number of '?tool_result'? blocks")
+_OLDER = (
+    r"ids were found without",
+    r"did not find \d+ '?tool_result'? block",
+    r"must begin with a matching number of '?tool_result'? blocks",
+)
 
 RULES = (
     Rule(
@@ -32,6 +36,7 @@ RULES = (
         statement="In an assistant message, nothing but calls follows the first tool_use.",
         mend="What stands behind the calls moves before them; where thinking is in the way, it is left out too.",
         error=_UNANSWERED,
+        texts=(r"ids were found without", r"must begin with a matching number of '?tool_result'? blocks"),
         certainty="C",
         evidence="anomalyco/opencode packages/opencode/src/provider/transform.ts, vercel/ai packages/anthropic",
     ),
@@ -50,6 +55,7 @@ RULES = (
             "messages.{i}.content.{j}: unexpected `tool_use_id` found in `tool_result` blocks: {id}. Each "
             "`tool_result` block must have a corresponding `tool_use` block in the previous message."
         ),
+        texts=(r"unexpected '?tool_use_id'? found in '?tool_result'? blocks",),
         evidence="anthropics/claude-code#13460, decocms/studio#1803, tghamm/Anthropic.SDK#184",
     ),
     Rule(
@@ -60,7 +66,7 @@ RULES = (
             "messages.{i}.content.{j}: each tool_use must have a single result. Found multiple `tool_result` blocks "
             "with id: {id}"
         ),
-        texts=(r"must have a single result", r"multiple 'tool_result' blocks with id"),
+        texts=(r"must have a single result", r"multiple 'tool_result' blocks with id", r"must have a single result"),
         certainty="C",
         evidence="BerriAI/litellm prompt_templates/factory.py, Kilo-Org/kilocode#3772",
     ),
@@ -69,6 +75,7 @@ RULES = (
         statement="tool_use ids are unique in the whole request.",
         mend="The later call and its result get an id of their own; a copy of a call is left out.",
         error="messages.{i}.content.{j}: `tool_use` ids must be unique",
+        texts=(r"'?tool_use'? ids must be unique",),
         evidence="anthropics/claude-code#20901, BerriAI/litellm#23510, trycua/cua#524",
     ),
     Rule(
@@ -76,7 +83,10 @@ RULES = (
         statement="Ids of calls are letters, digits, _ and - alone.",
         mend="Call and result get an id of allowed characters, with a hash of the one that they had.",
         error="messages.{i}.content.{j}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
-        texts=(r"tool_use_id: string should match pattern '\^\[a-za-z0-9_-\]\+\$'",),
+        texts=(
+            r"tool_use_id: string should match pattern '\^\[a-za-z0-9_-\]\+\$'",
+            r"string should match pattern '\^\[a-za-z0-9_-\]\+\$'",
+        ),
         evidence="maximhq/bifrost#5097, HKUDS/nanobot#4356, theopenco/llmgateway#3389",
     ),
     Rule(
@@ -84,6 +94,7 @@ RULES = (
         statement="Names of tools are up to 64 letters, digits, _ and -.",
         mend="Other characters become _, the same way in the tools and in the history.",
         error="messages.{i}.content.{j}.tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,64}$'",
+        texts=(r"name'?: string should match pattern '\^\[a-za-z0-9_-\]\{1,\d{1,3}\}\$'",),
         certainty="D",
     ),
     Rule(
@@ -91,7 +102,10 @@ RULES = (
         statement="The input of a call is an object.",
         mend="A text is read as an object; what cannot be read is kept under '_raw' of an object.",
         error="messages.{i}.content.{j}.tool_use.input: Input should be a valid dictionary",
-        texts=(r"tool_use\.input: input should be (a valid dictionary|an object)",),
+        texts=(
+            r"tool_use\.input: input should be (a valid dictionary|an object)",
+            r"tool_use\.input: input should be a valid dictionary",
+        ),
         certainty="M",
         evidence="its twin at Bedrock, BDR-INPUT-OBJ, is well known",
     ),
@@ -100,6 +114,7 @@ RULES = (
         statement="A result that is an error says something.",
         mend="The result says that the tool failed.",
         error="messages.{i}.content.{j}.tool_result: content cannot be empty if is_error is true",
+        texts=(r"content cannot be empty if '?is_error'? is true",),
         certainty="R",
         evidence="bytedance/trae-agent#231",
     ),
@@ -123,6 +138,7 @@ RULES = (
         texts=(
             r"unexpected 'tool_use_id' found in '\w+_tool_result' blocks",
             r"corresponding '(server|mcp)_tool_use' block before it",
+            r"unexpected '?tool_use_id'? found in '?\w{1,60}_tool_result'? blocks",
         ),
         evidence="anthropics/claude-code#64383, #80439, #84783, #95406, #65726",
     ),
@@ -137,6 +153,7 @@ RULES = (
         texts=(
             r"tool use with id 'srvtoolu_\w+' was found without a corresponding",
             r"server_tool_use.* without a corresponding",
+            r"'?server_tool_use'? (?:tool use with id|ids) .{1,99}found without",
         ),
         certainty="R",
         evidence="code-yeongyu/senpi#117, withceleste/celeste-python#298",

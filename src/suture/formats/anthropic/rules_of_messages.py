@@ -10,7 +10,10 @@ RULES = (
         statement="Blocks are of the kinds that the API version knows.",
         mend="Words of another API become a text; an unknown block is sent as it is; one without a type is refused.",
         error="messages.{i}.content.{j}: Input tag '{block}' found using 'type' does not match any of the expected tags",
-        texts=(r"input tag '.*' found using 'type' does not match any of the expected tags",),
+        texts=(
+            r"input tag '.*' found using 'type' does not match any of the expected tags",
+            r"input tag '[^']{1,64}' found using '?type'? does not match",
+        ),
         certainty="R",
         evidence="vercel/ai packages/anthropic fixture anthropic-fallback-replay-without-beta.error.json",
     ),
@@ -19,6 +22,7 @@ RULES = (
         statement="Text blocks are not empty.",
         mend="The block is left out; a message that held nothing else says that it had no content.",
         error="messages: text content blocks must be non-empty",
+        texts=(r"text content blocks must be non-empty",),
         evidence="anthropics/claude-code#62150, #23440, anomalyco/opencode#3194",
     ),
     Rule(
@@ -26,6 +30,7 @@ RULES = (
         statement="Text blocks are not white space alone.",
         mend="The block is left out; a message that held nothing else says that it had no content.",
         error="messages: text content blocks must contain non-whitespace text",
+        texts=(r"text content blocks must contain non-whitespace",),
         evidence="anthropics/claude-code#53436, anomalyco/opencode#31259, NousResearch/hermes-agent#41985",
     ),
     Rule(
@@ -33,6 +38,7 @@ RULES = (
         statement="Messages are not empty.",
         mend="An assistant's message is left out, a user's says that it had no content.",
         error="messages.{i}: all messages must have non-empty content except for the optional final assistant message",
+        texts=(r"all messages must have non-empty content",),
         evidence="anthropics/claude-code#3196, #6774, dspinellis/ai-cli-lib#16, vercel/ai#5783",
     ),
     Rule(
@@ -40,6 +46,7 @@ RULES = (
         statement="A final assistant message does not end in white space.",
         mend="The white space at the end is cut.",
         error="messages: final assistant content cannot end with trailing whitespace",
+        texts=(r"cannot end with trailing whitespace",),
         evidence="langchain-ai/langchain#35072, crewAIInc/crewAI#4430",
     ),
     Rule(
@@ -47,6 +54,7 @@ RULES = (
         statement="Claude 4.6 and later want the last message to be the user's.",
         mend="A short message of the user's follows.",
         error="This model does not support assistant message prefill. The conversation must end with a user message.",
+        texts=(r"assistant message prefill",),
         since="2026-02",
         models="Claude 4.6 and later",
         evidence="vercel/ai#12296, anomalyco/opencode#13768, langchain-ai/deepagents#1585",
@@ -65,7 +73,7 @@ RULES = (
         statement="The first message is the user's.",
         mend="A short message of the user's stands first.",
         error='messages: first message must use the "user" role',
-        texts=(r"first message must use the .user. role",),
+        texts=(r"first message must use the .user. role", r"first message must use the '?user'? role"),
         certainty="C",
         evidence="BerriAI/litellm anthropic_messages_pt",
     ),
@@ -77,7 +85,7 @@ RULES = (
         ),
         mend="Leading system text moves to the request's `system`; what cannot, becomes words of the user's.",
         error='messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter',
-        texts=(r"messages: unexpected role .system.",),
+        texts=(r"messages: unexpected role .system.", r"accepts a top-level '?system'? parameter"),
         certainty="D",
     ),
     Rule(
@@ -102,6 +110,7 @@ RULES = (
         statement="Texts hold no halves of surrogate pairs.",
         mend="Split pairs are joined, lone halves become U+FFFD.",
         error="The request body is not valid JSON: no low surrogate in string: line 1 column {n}",
+        texts=(r"no low surrogate", r"lone leading surrogate", r"surrogates not allowed"),
         evidence="anthropics/claude-code#3277, #6273, #60394",
     ),
 )

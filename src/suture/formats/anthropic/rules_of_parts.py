@@ -13,7 +13,10 @@ RULES = (
             "messages.{i}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{block}`. When "
             "`thinking` is enabled, a final `assistant` message must start with a thinking block"
         ),
-        texts=(r"expected 'thinking' or 'redacted_thinking', but found",),
+        texts=(
+            r"expected 'thinking' or 'redacted_thinking', but found",
+            r"expected '?thinking'? or '?redacted_thinking'?, but found",
+        ),
         evidence="anomalyco/opencode#3077, Kilo-Org/kilocode#5219, OpenRouterTeam/ai-sdk-provider#162",
     ),
     Rule(
@@ -21,6 +24,7 @@ RULES = (
         statement="A thinking block carries its signature.",
         mend="The thinking is left out.",
         error="messages.{i}.content.{j}.thinking.signature: Field required",
+        texts=(r"signature: field required",),
         evidence="anomalyco/opencode#25005, bigduu/Bamboo-agent#520",
     ),
     Rule(
@@ -28,6 +32,7 @@ RULES = (
         statement="A signature is genuine, and only good for the model that made it.",
         mend="Thinking of another model, and thinking whose signature can be none, is left out.",
         error="messages.{i}.content.{j}: Invalid `signature` in `thinking` block",
+        texts=(r"invalid '?signature'? in '?(?:redacted_)?thinking'? block",),
         evidence="vybestack/llxprt-code#2335, can1357/oh-my-pi#6379, weave-os/router#279, openclaw/openclaw#91205",
     ),
     Rule(
@@ -38,6 +43,7 @@ RULES = (
             "messages.{i}.content.{j}: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot "
             "be modified. These blocks must remain as they were in the original response."
         ),
+        texts=(r"in the latest assistant message cannot be modified",),
         evidence="anthropics/claude-code#63203, #19539, #63246, microsoft/vscode#327646, vybestack/llxprt-code#1653",
     ),
     Rule(
@@ -64,6 +70,7 @@ RULES = (
         statement="At most four blocks carry cache_control.",
         mend="The marks of tools and system text stay, then the latest.",
         error="A maximum of 4 blocks with cache_control may be provided. Found {n}.",
+        texts=(r"maximum of \d{1,2} blocks with '?cache_control",),
         evidence="tghamm/Anthropic.SDK#50, Wei-Shaw/sub2api#176",
     ),
     Rule(

@@ -19,6 +19,7 @@ RULES = by_id(
         statement="Each call is answered by a tool message before any other role speaks.",
         mend="A result that stands elsewhere moves behind its call; for a missing one a text says that it is unknown.",
         error=_UNANSWERED,
+        texts=("must be followed by tool messages", "insufficient tool messages following"),
         evidence="agno-agi/agno#3105, QwenLM/qwen-code#606, BerriAI/litellm#10083",
     ),
     Rule(
@@ -26,6 +27,7 @@ RULES = by_id(
         statement="Nothing stands between a call and the last result of its turn.",
         mend="The results move to directly behind their call, in the order of the calls.",
         error=_UNANSWERED,
+        texts=("must be followed by tool messages", "insufficient tool messages following"),
         certainty="I",
         evidence="evalstate/fast-agent#314, diegosouzapw/OmniRoute#2893",
     ),
@@ -34,6 +36,7 @@ RULES = by_id(
         statement="A tool message answers a call of the assistant message before it.",
         mend="The result is left out and reported in full, or quoted as a note of the user's.",
         error=_ORPHAN,
+        texts=("role '?tool'? must be a response to a prece",),
         evidence="miurla/morphic#136, FoundationAgents/OpenManus#23, smarter-sh/smarter#264",
     ),
     Rule(
@@ -41,6 +44,7 @@ RULES = by_id(
         statement="A call has one result.",
         mend="The last real result stays; a placeholder loses to anything real.",
         error=_ORPHAN,
+        texts=("role '?tool'? must be a response to a prece",),
         certainty="R",
         evidence="Joouis/agent-maestro#251, BerriAI/litellm prompt_templates/factory.py",
     ),
@@ -60,6 +64,7 @@ RULES = by_id(
             "Invalid 'messages[{i}].tool_calls[{j}].id': string too long. Expected a string with maximum length {most}, "
             "but got a string with length {n} instead."
         ),
+        texts=(r"(?:tool_calls\W{1,3}\d{1,6}\W{1,3}id|tool_call_id)'?: string too long",),
         evidence="vercel/ai#5171, microsoft/autogen#6377, openclaw/openclaw#875",
     ),
     Rule(
@@ -67,6 +72,10 @@ RULES = by_id(
         statement="A call has an id, and its result names it.",
         mend="Call and result get an id that depends on their place alone.",
         error="Invalid 'messages[{i}].tool_calls[{j}].id': empty string. Expected a string with minimum length 1.",
+        texts=(
+            r"(?:tool_calls\W{1,3}\d{1,6}\W{1,3}id|tool_call_id)'?: empty string",
+            "role '?tool'? must have a '?tool_call_id",
+        ),
         certainty="R",
         evidence="EvoScientist/EvoScientist#399, can1357/oh-my-pi#4108",
     ),
@@ -97,6 +106,7 @@ RULES = by_id(
         statement="A list of calls is not empty; without calls there is no list.",
         mend="The key is left out.",
         error="Invalid 'messages[{i}].tool_calls': empty array. Expected an array with minimum length 1.",
+        texts=(r"\[\] is too short.{1,40}tool_calls", "tool_calls'?: (?:empty array|array too short)"),
         certainty="M",
     ),
     Rule(
@@ -104,6 +114,7 @@ RULES = by_id(
         statement="Arguments are JSON text of an object.",
         mend="An object is written as text; a text that cannot be read is kept under '_raw' of an object.",
         error="Invalid type for 'messages[{i}].tool_calls[{j}].function.arguments': expected a JSON object as a string.",
+        texts=("invalid function arguments json string",),
         evidence="earendil-works/pi#5468, vllm-project/vllm#48922",
     ),
     Rule(
@@ -111,6 +122,7 @@ RULES = by_id(
         statement="Arguments in the history parse.",
         mend="A text that cannot be read is kept under '_raw' of an object.",
         error="Unterminated string starting at: line 1 column {n} (char {n})",
+        texts=(r"expecting ',' delimiter: line \d{1,9} column", r"invalid \\{0,4}escape: line \d{1,9} column"),
         evidence="vllm-project/vllm#47761, #43995, #48922, huggingface/physics-intern#6",
     ),
     Rule(
@@ -121,6 +133,7 @@ RULES = by_id(
             "Invalid 'messages[{i}].tool_calls[{j}].function.name': string does not match pattern. Expected a string "
             "that matches the pattern '^[a-zA-Z0-9_-]+$'."
         ),
+        texts=(r"function\.name'?: string does not match pattern",),
         evidence="mcp-use/mcp-use#90, vercel/ai#1972, langchain-ai/langchain#7191",
     ),
     Rule(
@@ -131,6 +144,7 @@ RULES = by_id(
             "Invalid 'messages[{i}]'. Image URLs are only allowed for messages with role 'user', but this message with "
             "role '{role}' contains an image URL."
         ),
+        texts=("image urls are only allowed for messages with role",),
         evidence="OpenHands/OpenHands#7700, openai/openai-node#1030",
     ),
     Rule(
@@ -138,6 +152,12 @@ RULES = by_id(
         statement="Only OpenAI and Azure know the role 'developer'.",
         mend="The role becomes 'system'.",
         error="messages[{i}].role: unknown variant 'developer', expected one of 'system', 'user', 'assistant', 'tool'",
+        texts=(
+            "unknown variant 'developer'",
+            "'developer' is not one of",
+            r"invalid value: 'developer'\. supported values are",
+            "invalid message role: system",
+        ),
         evidence="earendil-works/pi#1048, eclipse-theia/theia#15144",
     ),
     Rule(
@@ -145,6 +165,7 @@ RULES = by_id(
         statement="The role 'function' is refused by most copies; OpenAI still takes it.",
         mend="The message is sent as it is.",
         error="messages[{i}].role: unknown variant 'function'",
+        texts=("unknown variant 'function'",),
         severity="DEG",
         certainty="R",
         evidence="crazyyanchao/llmcompiler#1",
@@ -162,6 +183,7 @@ RULES = by_id(
         statement="Chat Completions take no reasoning back.",
         mend="Reasoning is left out, unless the target takes it back.",
         error="'messages.{i}' : property 'reasoning' is unsupported",
+        texts=(r"property 'reasoning\w{0,20}' is unsupported",),
         certainty="R",
         evidence="karthink/gptel#774, julep-ai/julep#885",
     ),
@@ -176,6 +198,7 @@ RULES = by_id(
         statement="Texts hold no halves of surrogate pairs.",
         mend="Split pairs are joined, lone halves become U+FFFD.",
         error="Your request contained invalid JSON: no low surrogate in string",
+        texts=("no low surrogate", "lone leading surrogate", "surrogates not allowed"),
         evidence="anthropics/claude-code#3277, Aider-AI/aider#3693, agent0ai/agent-zero#1773",
     ),
 )

@@ -1,0 +1,137 @@
+"""What a provider's error means: the rules that its words belong to, and what healing would do about each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+import msgspec
+
+from suture.formats import FORMATS, format_of
+from suture.formats.base import Target
+from suture.formats.rule import SUREST, Certainty, Rule, Severity
+from suture.formats.wording import Match, Said, Wording, ids_in, paths_in, said
+from suture.healing.unwrapping import texts_of
+
+_MOST_PLACES = 16
+
+
+class Cause(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule that an error speaks of.
+
+    `statement` is what the provider demands and `mend` what healing does about it; `paths` and `call_ids` are those that
+    the error names, as it writes them. `call` and `command` are what mends the history, in a program and at a shell.
+    `severity` and `certainty` are those of the rule.
+    """
+
+    rule: str
+    format: str
+    statement: str
+    mend: str
+    severity: Severity
+    certainty: Certainty
+    paths: tuple[str, ...] = ()
+    call_ids: tuple[str, ...] = ()
+    call: str
+    command: str
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.statement} {self.mend}"
+
+
+def explain(error: object) -> list[Cause]:
+    """The rules that a provider's error speaks of, the one that says most of it first; none when nothing is known of it.
+
+    `error` is a text, a document in whatever envelope, an exception of an SDK, a response, or a `ModelError`; errors inside
+    of errors count too. Several rules that are refused in the same words stand with the surest
+    first. Nothing is guessed from what merely looks alike: an unknown error gives an empty list.
+    """
+    best: dict[str, _Found] = {}
+    for found in _all(error):
+        best[found.known.id] = min(best.get(found.known.id, found), found, key=lambda one: one.rank)
+    order = {known.id: at for at, known in enumerate(_known())}
+    return [_cause(one) for one in sorted(best.values(), key=lambda one: (*one.rank, order[one.known.id]))]
+
+
+class _Known(NamedTuple):
+    """A rule with its words, and the format whose rule it is."""
+
+    format: str
+    rule: Rule
+    wording: Wording
+
+    @property
+    def id(self) -> str:
+        return self.rule.id
+
+
+class _Found(NamedTuple):
+    """Where an error has a rule's words."""
+
+    known: _Known
+    match: Match
+    said: Said
+
+    @property
+    def rank(self) -> tuple[int, int, int]:
+        """What says most of the error comes first, of what says as much the surest."""
+        return -self.match.size, self.match.missing, SUREST.index(self.known.rule.certainty)
+
+
+def _all(error: object) -> Iterator[_Found]:
+    """Every place at which an error has the words of a rule."""
+    for text in texts_of(error):
+        for each in said(text):
+            for known in _known():
+                if match := known.wording.find(each):
+                    yield _Found(known, match, each)
+
+
+@cache
+def _known() -> Sequence[_Known]:
+    """All rules, each once, with the first format that has it."""
+    known: dict[str, _Known] = {}
+    for name in FORMATS:
+        for rule in format_of(name).rules.values():
+            known.setdefault(rule.id, _Known(name, rule, Wording(rule)))
+    return list(known.values())
+
+
+def _cause(found: _Found) -> Cause:
+    rule = found.known.rule
+    goal = _goal(found.known, found.said)
+    return Cause(
+        rule=rule.id,
+        format=found.known.format,
+        statement=rule.statement,
+        mend=rule.mend,
+        severity=rule.severity,
+        certainty=rule.certainty,
+        paths=tuple(paths_in(found.said)[:_MOST_PLACES]),
+        call_ids=tuple(ids_in(found.said, found.match.facts)[:_MOST_PLACES]),
+        call=f'suture.heal(history, {"target" if goal.variant else "format"}="{goal}")',
+        command=f"suture heal FILE {'--target' if goal.variant else '--format'} {goal} --in-place",
+    )
+
+
+def _goal(known: _Known, said: Said) -> Target:
+    """What the history is to be healed for: the dialect that has the rule, where it is one dialect's."""
+    if known.format == "anthropic" and _is_converse(said):
+        return Target("bedrock")
+    return Target(known.format, next(_dialects(known), ""))
+
+
+def _is_converse(said: Said) -> bool:
+    """Whether Anthropic's words came through Bedrock's Converse, where the history is in Bedrock's format."""
+    words = said.words
+    return "bedrock" in FORMATS and (" converse operation " in words or " model returned the following errors " in words)
+
+
+def _dialects(known: _Known) -> Iterator[str]:
+    """The dialects that a rule names first and that its format knows."""
+    form = format_of(known.format)
+    plain = form.limits("")
+    for word in known.rule.models.lower().replace(",", " ").split()[:1]:
+        if msgspec.structs.replace(form.limits(word), model=None) != plain:
+            yield word

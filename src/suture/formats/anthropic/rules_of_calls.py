@@ -66,7 +66,10 @@ RULES = (
             "messages.{i}.content.{j}: each tool_use must have a single result. Found multiple `tool_result` blocks "
             "with id: {id}"
         ),
-        texts=(r"must have a single result", r"multiple 'tool_result' blocks with id", r"must have a single result"),
+        texts=(
+            r"must have a single result",
+            r"multiple '?tool_result'? blocks with id",
+        ),
         certainty="C",
         evidence="BerriAI/litellm prompt_templates/factory.py, Kilo-Org/kilocode#3772",
     ),
@@ -83,10 +86,7 @@ RULES = (
         statement="Ids of calls are letters, digits, _ and - alone.",
         mend="Call and result get an id of allowed characters, with a hash of the one that they had.",
         error="messages.{i}.content.{j}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
-        texts=(
-            r"tool_use_id: string should match pattern '\^\[a-za-z0-9_-\]\+\$'",
-            r"string should match pattern '\^\[a-za-z0-9_-\]\+\$'",
-        ),
+        texts=(r"string should match pattern '\^\[a-za-z0-9_-\]\+\$'",),
         evidence="maximhq/bifrost#5097, HKUDS/nanobot#4356, theopenco/llmgateway#3389",
     ),
     Rule(
@@ -102,10 +102,7 @@ RULES = (
         statement="The input of a call is an object.",
         mend="A text is read as an object; what cannot be read is kept under '_raw' of an object.",
         error="messages.{i}.content.{j}.tool_use.input: Input should be a valid dictionary",
-        texts=(
-            r"tool_use\.input: input should be (a valid dictionary|an object)",
-            r"tool_use\.input: input should be a valid dictionary",
-        ),
+        texts=(r"tool_use\.input: input should be (?:a valid dictionary|an object)",),
         certainty="M",
         evidence="its twin at Bedrock, BDR-INPUT-OBJ, is well known",
     ),
@@ -136,9 +133,8 @@ RULES = (
             "block must have a corresponding `server_tool_use` block before it."
         ),
         texts=(
-            r"unexpected 'tool_use_id' found in '\w+_tool_result' blocks",
-            r"corresponding '(server|mcp)_tool_use' block before it",
             r"unexpected '?tool_use_id'? found in '?\w{1,60}_tool_result'? blocks",
+            r"corresponding '?(?:server|mcp)_tool_use'? block before it",
         ),
         evidence="anthropics/claude-code#64383, #80439, #84783, #95406, #65726",
     ),
@@ -151,8 +147,7 @@ RULES = (
         mend="The call is left out.",
         error="messages.{i}: `server_tool_use` tool use with id `{id}` was found without a corresponding `{block}` block",
         texts=(
-            r"tool use with id 'srvtoolu_\w+' was found without a corresponding",
-            r"server_tool_use.* without a corresponding",
+            r"tool use with id '?srvtoolu_\w{1,99}'? was found without",
             r"'?server_tool_use'? (?:tool use with id|ids) .{1,99}found without",
         ),
         certainty="R",

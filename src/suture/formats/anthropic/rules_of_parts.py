@@ -13,10 +13,7 @@ RULES = (
             "messages.{i}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{block}`. When "
             "`thinking` is enabled, a final `assistant` message must start with a thinking block"
         ),
-        texts=(
-            r"expected 'thinking' or 'redacted_thinking', but found",
-            r"expected '?thinking'? or '?redacted_thinking'?, but found",
-        ),
+        texts=(r"expected '?thinking'? or '?redacted_thinking'?, but found",),
         evidence="anomalyco/opencode#3077, Kilo-Org/kilocode#5219, OpenRouterTeam/ai-sdk-provider#162",
     ),
     Rule(

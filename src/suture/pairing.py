@@ -165,7 +165,7 @@ class Pairing:
         return Answers(turn, index, loser)
 
     def _duplicate(self, answer: Answer) -> Landing:
-        """A result under an id whose calls all have one: the later real one counts. A name speaks of the last turn alone."""
+        """A result under an id whose calls all have one: the later real one counts. A name speaks of the last turn only."""
         key = _key(answer.result)
         last = self._answered.get(key)
         if last is not None and key.startswith(_NAMED) and last[0] is not self.turns[next(reversed(self.turns))]:

@@ -170,7 +170,9 @@ class _Mending:
     def _order(self, position: int, turn: Turn, in_place: bool) -> list[int]:
         """Call order; the order found, where all answers already stand behind their turn."""
         indexes = list(range(len(turn.calls)))
-        if in_place and not turn.unanswered():
+        ids = [call.id for call in turn.calls if call.id]
+        # Calls that share an id are told apart by their order, and so are their results.
+        if in_place and not turn.unanswered() and len(set(ids)) == len(ids):
             return sorted(indexes, key=lambda index: turn.answers[index].position)  # type: ignore[union-attr]
         present = [answer.position for answer in turn.answers if answer is not None]
         if in_place and present != sorted(present):
@@ -288,8 +290,10 @@ class IdBook:
         return name
 
 
-def with_unique_ids(messages: Sequence[Message], *, scope: Literal["turn", "history"]) -> tuple[list[Message], list[Mend]]:
-    """The messages with ids unique in the scope and none missing, calls and results renamed together.
+def with_unique_ids(
+    messages: Sequence[Message], *, scope: Literal["turn", "history"], needed: bool = True
+) -> tuple[list[Message], list[Mend]]:
+    """The messages with ids unique in the scope, calls and results renamed together; where ids are needed, none is missing.
 
     Every result must stand behind its turn, as `mend` leaves it. `position` of a mend is an index of the input.
     """
@@ -298,7 +302,7 @@ def with_unique_ids(messages: Sequence[Message], *, scope: Literal["turn", "hist
         if scope == "turn":
             book = IdBook()
         calls = message.calls
-        names = [book.take(call.id, f"{ordinal}_{index}") for index, call in enumerate(calls)]
+        names = [book.take(call.id, f"{ordinal}_{index}") if call.id or needed else "" for index, call in enumerate(calls)]
         if all(name == call.id for name, call in zip(names, calls, strict=True)):
             continue
         seen: set[str] = set()

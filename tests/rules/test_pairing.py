@@ -60,7 +60,9 @@ def answers(*messages: Message) -> list[list[str | None]]:
         ),
         # no ids, but names, as Gemini has it
         pytest.param((named("f", "f"), result("", "1", "f"), result("", "2", "f")), [["1", "2"]], id="one name twice"),
-        pytest.param((named("f", "g"), result("", "2", "g"), result("", "1", "f")), [["1", "2"]], id="names in another order"),
+        pytest.param(
+            (named("f", "g"), result("", "2", "g"), result("", "1", "f")), [["1", "2"]], id="names in another order"
+        ),
         pytest.param(
             (named("f", "g", "f"), result("", "1", "f"), result("", "3", "f"), result("", "2", "g")),
             [["1", "2", "3"]],
@@ -76,15 +78,28 @@ def answers(*messages: Message) -> list[list[str | None]]:
             [["1"], ["2"]],
             id="a name says nothing of earlier turns that are answered",
         ),
-        pytest.param((named("f", "g"), result("", "1", "f"), result("", "2", "h")), [["1", None]], id="no place for a third name"),
+        pytest.param(
+            (named("f", "g"), result("", "1", "f"), result("", "2", "h")), [["1", None]], id="no place for a third name"
+        ),
         pytest.param(
             (calls(("a", "f"), ("b", "g")), result("", "2", "g"), result("", "1", "f")),
             [["1", "2"]],
             id="results without ids, in another order by name",
         ),
         pytest.param((named("f"), result("r1", "x", "f")), [["x"]], id="a call without the id that its result has"),
-        pytest.param((calls(("a", "f"), ("b", "f")), result("", "1", "f")), [[None, None]], id="one result, two calls: no guess"),
-        pytest.param((calls(("a", "f"),), result("", "1", "a")), [["1"]], id="the id in the place of the name"),
+        pytest.param(
+            (calls(("a", "f"), ("b", "f")), result("", "1", "f")), [[None, None]], id="one result, two calls: no guess"
+        ),
+        pytest.param(
+            (
+                calls(
+                    ("a", "f"),
+                ),
+                result("", "1", "a"),
+            ),
+            [["1"]],
+            id="the id in the place of the name",
+        ),
     ],
 )
 def test_a_result_finds_its_call(messages: tuple[Message, ...], expected: list[list[str | None]]) -> None:
@@ -159,7 +174,15 @@ def test_a_persons_no_is_an_answer() -> None:
         [named(*["f", "g"] * 2000), *(result("", "x", name) for name in ["g"] * 2000 + ["f"] * 2000)],
         [*[named("f")] * 4000, *(result("", str(n), "g") for n in range(4000))],
     ],
-    ids=["parallel", "one id in a turn", "one id every turn", "strays", "strays of one id", "names in a turn", "other names"],
+    ids=[
+        "parallel",
+        "one id in a turn",
+        "one id every turn",
+        "strays",
+        "strays of one id",
+        "names in a turn",
+        "other names",
+    ],
 )
 def test_pairing_is_linear(messages: list[Message]) -> None:
     """Shapes that are quadratic for a naive walk take the time of any other history."""

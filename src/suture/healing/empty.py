@@ -23,15 +23,23 @@ def blanks(work: Work) -> None:
     if work.limits.blank_text:
         return
     for at, message in enumerate(work.messages):
-        gone = [part for part in message.parts if type(part) is Text and not part.text.strip()]
+        gone = [part for part in message.parts if type(part) is Text and _is_blank(work, part)]
         if type(message) is ToolResult:
-            _result(work, at, message, gone)
+            if not work.limits.blank_results:
+                _result(work, at, message, gone)
         elif gone:
             for part in gone:
                 work.note("TEXT_BLANK" if part.text else "TEXT_EMPTY", at, "left out a blank text", part=part)
-            if _is_between_thoughts(message, gone):
+            if work.limits.reasoning == "signed" and _is_between_thoughts(message, gone):
                 leave_out_thinking(work, at)
             work.remove(at, gone)
+
+
+def _is_blank(work: Work, part: Text) -> bool:
+    """Whether the text says nothing; one that carries a signature, where those are sent, carries that."""
+    if part.text.strip() or (part.signature and work.limits.signature_pattern is not None):
+        return False
+    return not (part.text and work.limits.white_space)
 
 
 def _result(work: Work, at: int, result: ToolResult, gone: Sequence[Part]) -> None:

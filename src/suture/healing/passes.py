@@ -12,10 +12,11 @@ from typing import TypeAlias
 
 from suture.healing.calls import IDS, arguments, names, pairs, result_names
 from suture.healing.empty import blanks, empties
+from suture.healing.joined import joined, rejoined
 from suture.healing.neighbours import apart, bridge, neighbours
 from suture.healing.order import roles, tail
 from suture.healing.parts import foreign, order, pictures, reasoning, servers
-from suture.healing.signatures import signatures
+from suture.healing.signatures import signatures, stand_in_signatures
 from suture.healing.work import Work
 
 Pass: TypeAlias = Callable[[Work], None]
@@ -29,6 +30,7 @@ _RESULTS = frozenset(
         "RESULT_SPLIT",
         "RESULT_NOT_FIRST",
         "RESULT_NOT_PURE",
+        "RESULT_NAME_MISMATCH",
         "CALL_NOT_TAIL",
     )
 )
@@ -40,20 +42,23 @@ _EMPTY = _BLANK | _SERVERS | frozenset(("CONTENT_NULL", "FIELD_UNKNOWN", "THINKI
 # Who speaks first, last and beside whom is looked at every time.
 PASSES: tuple[tuple[Pass, frozenset[str] | None], ...] = (
     (arguments, frozenset(("ARGS_TYPE", "ARGS_NOT_OBJECT", "ARGS_UNPARSABLE", "SURROGATE_LONE"))),
+    (joined, frozenset(("CALL_AFTER_MODEL",))),
     (pairs, IDS | _RESULTS),
     (reasoning, frozenset(("THINKING_UNSIGNED",))),
     (foreign, frozenset(("BLOCK_UNKNOWN", "FIELD_UNKNOWN"))),
     (order, frozenset(("CALL_NOT_TAIL",))),
     (servers, _SERVERS),
-    (signatures, frozenset(("SIGNATURE_MISSING", "SIGNATURE_FORM"))),
+    (signatures, frozenset(("SIGNATURE_FORM",))),
     (pictures, frozenset(("IMAGE_ROLE",))),
     (apart, frozenset(("TEXT_WITH_TOOL",))),
     (blanks, _BLANK),
     (empties, _EMPTY),
+    (rejoined, None),
     (roles, None),
     (bridge, None),
     (neighbours, None),
     (tail, None),
+    (stand_in_signatures, frozenset(("SIGNATURE_MISSING", "SIGNATURE_FORM"))),
     (names, frozenset(("NAME_PATTERN", "TOOLS_MISSING", "NAME_UNDECLARED"))),
     (result_names, None),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -30,12 +31,34 @@ def history(case: Case) -> Case:
     given, name = case["input"], case["format"]
     form = format_of(name)
     messages = _forgetting(given, name)
-    messages += [*_known_outcomes(messages, given, name), *_prompt(given)]
+    messages += [*_known_outcomes(messages, given, name), *_prompt(given, form.key)]
     if "minted_by" in given:
-        return {"messages": _for_another_model(messages, name, given)}
+        return {form.key: _for_another_model(messages, name, given)}
     target = given.get("target", {})
-    limits = _limits(form.limits(str(target.get("model", ""))), target)
-    return {"messages": healed(messages, form, limits, _options(given)).history}
+    limits = _limits(form.limits(str(target.get("model") or target.get("family") or "")), target)
+    done = healed(messages, form, limits, _options(given)).history
+    return {form.key: _as_cases_have_it(done, messages) if name == "gemini" else done}
+
+
+def _as_cases_have_it(contents: Any, given: list[Case]) -> list[Case]:
+    """Gemini's contents with what the user says behind results in the content of those, as the cases write it.
+
+    A content of results that holds anything else is refused (GEM-RESP-PURE), so healing keeps the two apart; to a case they
+    are one turn, unless it has them apart itself.
+    """
+    apart = [pair for pair in pairwise(given) if _is_results(pair[0])]
+    out: list[Case] = []
+    for content in contents:
+        is_behind = out and _is_results(out[-1]) and content.get("role") == "user" and not _is_results(content)
+        if is_behind and (out[-1], content) not in apart:
+            out[-1] = {**out[-1], "parts": [*out[-1]["parts"], *content["parts"]]}
+        else:
+            out.append(content)
+    return out
+
+
+def _is_results(content: Case) -> bool:
+    return any("functionResponse" in part for part in content.get("parts") or ())
 
 
 def tool_call(case: Case) -> Case:
@@ -48,20 +71,25 @@ def log(case: Case) -> Case:
     raise NotImplementedError(f"{case['kind']}: a later issue reads logs")
 
 
-def _prompt(given: Case) -> list[Case]:
+def _prompt(given: Case, key: str) -> list[Case]:
     """The user's next words, where the case has some."""
     text = given.get("then", {}).get("new_user_prompt") or given.get("fork", {}).get("task")
     if text is None:
         return []
-    said = next((message["content"] for message in given["messages"] if message["role"] == "user"), "")
+    if key == "contents":
+        return [{"role": "user", "parts": [{"text": text}]}]
+    said = next((message["content"] for message in given[key] if message["role"] == "user"), "")
     return [{"role": "user", "content": text if isinstance(said, str) else [{"type": "text", "text": text}]}]
 
 
 def _forgetting(given: Case, name: str) -> list[Case]:
     """The messages without the results that are to be forgotten; healing closes the gap."""
     gone = {word for text in given.get("forget", []) for word in text.split()}
+    key = format_of(name).key
+    if name == "gemini":
+        return [left for content in given[key] if (left := _without_responses(content, gone))["parts"] or not content["parts"]]
     if name != "anthropic":
-        return [message for message in given["messages"] if message.get("tool_call_id") not in gone]
+        return [message for message in given[key] if message.get("tool_call_id") not in gone]
     messages = []
     for message in given["messages"]:
         content = message["content"]
@@ -71,18 +99,30 @@ def _forgetting(given: Case, name: str) -> list[Case]:
     return messages
 
 
+def _without_responses(content: Case, gone: set[str]) -> Case:
+    parts = [part for part in content.get("parts") or () if part.get("functionResponse", {}).get("id") not in gone]
+    return {**content, "parts": parts}
+
+
 def _known_outcomes(messages: list[Case], given: Case, name: str) -> list[Case]:
     """Results for open calls of which the case knows more than healing can; healing puts them in their place."""
     decisions, waiting = given.get("decisions", {}), " ".join(given.get("pending_approval", []))
     texts: dict[str, str] = {}
+    names: dict[str, str] = {}
     for message in reversed(pair(load_messages(messages, name)).turns.values() if decisions or waiting else ()):
         for slot in message.unanswered():
             id = message.calls[slot].id
+            names[id] = message.calls[slot].name
             if decisions.get(id) in ("rejected", "reject", "denied", "deny"):
                 texts[id] = stand_in_text("denied", "the user rejected it")
             elif waiting and id not in waiting:
                 texts[id] = stand_in_text("unknown")
         break
+    if name == "gemini":
+        parts = [
+            {"functionResponse": {"id": id, "name": names[id], "response": {"error": text}}} for id, text in texts.items()
+        ]
+        return [{"role": "user", "parts": parts}] if parts else []
     if name == "anthropic":
         blocks = [
             {"type": "tool_result", "tool_use_id": id, "content": text, "is_error": True} for id, text in texts.items()
@@ -116,5 +156,5 @@ def _for_another_model(messages: list[Case], name: str, given: Case) -> list[Cas
         loaded.append(msgspec.structs.replace(message, origin=Origin(name, model=made_by)) if known else message)
     request = fit(loaded, name, given.get("target", {}).get("model")).history
     assert isinstance(request, dict)
-    found: list[Case] = request["messages"]
+    found: list[Case] = request[format_of(name).key]
     return found

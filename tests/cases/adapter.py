@@ -87,7 +87,9 @@ def _forgetting(given: Case, name: str) -> list[Case]:
     gone = {word for text in given.get("forget", []) for word in text.split()}
     key = format_of(name).key
     if name == "gemini":
-        return [left for content in given[key] if (left := _without_responses(content, gone))["parts"] or not content["parts"]]
+        return [
+            left for content in given[key] if (left := _without_responses(content, gone))["parts"] or not content["parts"]
+        ]
     if name != "anthropic":
         return [message for message in given[key] if message.get("tool_call_id") not in gone]
     messages = []

@@ -187,11 +187,15 @@ def parts_of(content: Json, path: str) -> list[Json]:
 
 
 def side_of(content: Json, parts: Sequence[Json]) -> Side:
-    """Who speaks, whatever the role is called."""
+    """Who speaks, whatever the role is called; system text that holds calls or responses is none."""
     side = _SIDES.get(content.get("role"))
-    if side is not None:
+    if side is not None and not (side == "system" and any(_is_tool(part) for part in parts)):
         return side
     return "model" if any(holds(part, "functionCall") for part in parts) else "user"
+
+
+def _is_tool(part: Json) -> bool:
+    return holds(part, "functionCall") or holds(part, "functionResponse")
 
 
 class Segment(NamedTuple):

@@ -42,6 +42,8 @@ from suture.messages import (
 
 _CONTENT = frozenset(("role", "parts"))
 _MEDIA = (["inlineData"], ["fileData"])
+# Roles beside the usual one; a blank one stands for none.
+_UNUSUAL: dict[str, tuple[object, ...]] = {"user": (None, ""), "result": (None, "", "function", "tool")}
 
 
 def decode(contents: Sequence[Json]) -> Decoded:
@@ -71,15 +73,15 @@ def _plain(content: Json) -> Message:
 
 def _messages(content: Json, path: str) -> list[Message]:
     found = segments(content, path)
-    ext = _content_ext(content)
-    return [_message(segment, path, ext if at == 0 else None) for at, segment in enumerate(found)]
+    exts = [_content_ext(content, found[0].kind), *[None for _ in found[1:]]]
+    return [_message(segment, path, ext) for segment, ext in zip(found, exts, strict=True)]
 
 
-def _content_ext(content: Json) -> Ext | None:
-    """What a content has beside its parts, and how its role is written where it is not as usual."""
+def _content_ext(content: Json, kind: str) -> Ext | None:
+    """What a content has beside its parts, and how the role of its first message is written where that may be so."""
     extra = rest(content, _CONTENT)
     role = content.get("role", "")
-    if role in (None, "", "function", "tool"):
+    if role in _UNUSUAL.get(kind, ()):
         extra["role"] = role
     return {NAME: extra} if extra else None
 

@@ -170,9 +170,7 @@ class _Mending:
     def _order(self, position: int, turn: Turn, in_place: bool) -> list[int]:
         """Call order; the order found, where all answers already stand behind their turn."""
         indexes = list(range(len(turn.calls)))
-        ids = [call.id for call in turn.calls if call.id]
-        # Calls that share an id are told apart by their order, and so are their results.
-        if in_place and not turn.unanswered() and len(set(ids)) == len(ids):
+        if in_place and not turn.unanswered():
             return sorted(indexes, key=lambda index: turn.answers[index].position)  # type: ignore[union-attr]
         present = [answer.position for answer in turn.answers if answer is not None]
         if in_place and present != sorted(present):
@@ -339,16 +337,33 @@ def _turns(messages: Sequence[Message]) -> Iterator[tuple[int, int, Assistant]]:
 def _rename_results(
     messages: Sequence[Message], out: list[Message], position: int, calls: Sequence[ToolCall], names: Sequence[str]
 ) -> None:
-    """Rename the results behind a turn; under one id they are in call order."""
-    left: dict[str, deque[str]] = {}
-    for call, name in zip(calls, names, strict=True):
-        left.setdefault(call.id, deque()).append(name)
+    """Rename the results behind a turn; under one id they are told by their names, then by the order of the calls."""
+    named: dict[tuple[str, str], deque[int]] = {}
+    for slot, call in enumerate(calls):
+        named.setdefault((call.id, call.name), deque()).append(slot)
+    others: list[int] = []
+    taken: set[int] = set()
+
+    def rename(at: int, result: ToolResult, slot: int) -> None:
+        taken.add(slot)
+        out[at] = msgspec.structs.replace(result, call_id=names[slot])
+
     for at in range(position + 1, len(messages)):
         result = messages[at]
         if type(result) is not ToolResult:
-            return
-        if queue := left.get(result.call_id):
-            out[at] = msgspec.structs.replace(result, call_id=queue.popleft())
+            break
+        if result.name and (slots := named.get((result.call_id, result.name))):
+            rename(at, result, slots.popleft())
+        else:
+            others.append(at)
+    left: dict[str, deque[int]] = {}
+    for slot, call in enumerate(calls):
+        if slot not in taken:
+            left.setdefault(call.id, deque()).append(slot)
+    for at in others:
+        result = messages[at]
+        if type(result) is ToolResult and (slots := left.get(result.call_id)):
+            rename(at, result, slots.popleft())
 
 
 # Riffer's two transforms ----------------------------------------------------------------------

@@ -56,7 +56,7 @@ def content(*, odd: bool) -> st.SearchStrategy[Json]:
     said = st.lists(st.one_of(text, calls, calls, thought, others), min_size=0 if odd else 1, max_size=4)
     heard = st.lists(st.one_of(text, responses, responses, st.just(PICTURE)), min_size=0 if odd else 1, max_size=4)
     mixed = st.lists(st.one_of(text, calls, responses), max_size=3)
-    roles = st.sampled_from(["user", "model", "assistant", "function", "oracle", "system", None])
+    roles: st.SearchStrategy[Any] = st.sampled_from(["user", "model", "assistant", "function", "oracle", "system", None])
     every = [
         st.fixed_dictionaries({"role": st.just("user"), "parts": heard}),
         st.fixed_dictionaries({"role": st.just("user"), "parts": st.lists(text, min_size=1, max_size=2)}),

@@ -54,7 +54,9 @@ def sort_of(part: Json) -> str:
 
 def camel(contents: History) -> History:
     """The contents in the spelling that the judges read, and with the role that a missing one stands for."""
-    text = json.dumps([{**each, "role": each.get("role") or "user"} for each in contents]).replace('"function_call"', '"functionCall"')
+    text = json.dumps([{**each, "role": each.get("role") or "user"} for each in contents]).replace(
+        '"function_call"', '"functionCall"'
+    )
     loaded: History = json.loads(text.replace('"function_response"', '"functionResponse"'))
     return loaded
 

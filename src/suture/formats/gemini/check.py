@@ -21,6 +21,7 @@ from suture.formats.gemini.parts import (
     segments,
     side_of,
     signature_of,
+    text_of,
 )
 from suture.formats.gemini.rules import RULES
 from suture.formats.gemini.tools import declarations
@@ -246,7 +247,9 @@ class _Check:
         path = f"contents[{i}].parts[{at}]"
         held = kinds(raw)
         kind = held[0] if held else ""
-        if not kind or (kind == "text" and raw.get("text") == ""):
+        if kind in ("inlineData", "fileData"):
+            inner(raw, kind, path)
+        if not kind or (kind == "text" and text_of(raw, path) == ""):
             self._hollow(path, raw, i, at)
         elif kind not in KINDS:
             sentence = f"The part holds {kind!r}, which is unknown; it is sent as it is."

@@ -121,6 +121,18 @@ def signature_of(raw: Json, path: str) -> str | None:
     )
 
 
+def text_of(raw: Json, path: str) -> str | None:
+    """The text of a part; None when there is none.
+
+    Raises:
+        HistoryError: it is none.
+    """
+    text = raw.get("text")
+    if text is None or isinstance(text, str):
+        return text
+    raise HistoryError(f"{path}.text is {kind_of(text)}, not a text.")
+
+
 # Parts ----------------------------------------------------------------------------------------
 
 

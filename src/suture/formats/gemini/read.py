@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from suture.errors import HistoryError
 from suture.formats.base import Decoded, Json
 from suture.formats.gemini.parts import (
     CAMEL,
@@ -21,8 +20,9 @@ from suture.formats.gemini.parts import (
     segments,
     signature_of,
     spelling_of,
+    text_of,
 )
-from suture.formats.wire import kind_of, object_text, rest, text_id
+from suture.formats.wire import object_text, rest, text_id
 from suture.messages import (
     Assistant,
     Audio,
@@ -120,9 +120,7 @@ def part_of(raw: Json, path: str) -> Part:
 
 
 def _text(raw: Json, path: str) -> Text | Reasoning:
-    text = raw.get("text")
-    if text is not None and not isinstance(text, str):
-        raise HistoryError(f"{path}.text is {kind_of(text)}, not a text.")
+    text = text_of(raw, path)
     signature = signature_of(raw, path)
     if raw.get("thought") is True:
         kept = _kept(raw, "text", "thought", *_read(signature))
@@ -178,6 +176,8 @@ def _media(raw: Json, kind: str, path: str) -> Image | Audio | File | Opaque:
         kept["spelling"] = {**kept.get("spelling", {}), **spelled}
     if more:
         kept[kind] = more
+    if media is None:
+        kept["mimeType"] = "absent"
     ext: Ext | None = {NAME: kept} if kept else None
     where = {"data": body} if kind == "inlineData" else {"url" if _is_open(body) else "file_id": body}
     if media is not None and media.startswith("image/"):

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
+
+_Key: TypeAlias = tuple[str, str, str]
 
 
 class Mark(NamedTuple):
@@ -120,11 +122,10 @@ class Turns:
 
     def _by(self, calls: list[Mark], responses: list[Mark]) -> list[Mark]:
         """Match by id, then by name where one of the two has no id; the responses that are left."""
-        queues: dict[tuple[str, str], deque[Mark]] = {}
+        queues: dict[_Key, deque[Mark]] = {}
         for call in calls:
-            for key in (("id", call.id),) if call.id else ():
+            for key in _keys(call):
                 queues.setdefault(key, deque()).append(call)
-            queues.setdefault(("any" if call.id else "bare", call.name), deque()).append(call)
         taken: set[int] = set()
         left: list[Mark] = []
         for mark in responses:
@@ -140,10 +141,18 @@ class Turns:
         return left
 
 
-def _next(queues: dict[tuple[str, str], deque[Mark]], mark: Mark, taken: set[int]) -> Mark | None:
+def _keys(call: Mark) -> list[_Key]:
+    """Under what a call is looked for: its id and name, its id, its name."""
+    if not call.id:
+        return [("", call.name, "bare")]
+    return [(call.id, call.name, "both"), (call.id, "", "id"), ("", call.name, "any")]
+
+
+def _next(queues: dict[_Key, deque[Mark]], mark: Mark, taken: set[int]) -> Mark | None:
     """The first call that wants the response and has none yet."""
-    keys = [("id", mark.id), ("bare", mark.name)] if mark.id else [("bare", mark.name), ("any", mark.name)]
-    for key in keys:
+    by_name = [("", mark.name, "bare")] if mark.id else [("", mark.name, "bare"), ("", mark.name, "any")]
+    by_id = [(mark.id, mark.name, "both"), (mark.id, "", "id")] if mark.id else []
+    for key in (*by_id, *by_name):
         queue = queues.get(key)
         while queue and id(queue[0]) in taken:
             queue.popleft()

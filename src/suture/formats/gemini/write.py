@@ -42,6 +42,7 @@ _ROLES: dict[type, str] = {Assistant: "model", System: "system"}  # system text 
 _ROLE = frozenset(("role",))
 _TEXT = frozenset(("spelling",))
 _THOUGHT = frozenset(("spelling", "thought"))
+_MEDIA = frozenset(("spelling", "inlineData", "fileData", "mimeType"))
 _CALL = frozenset(("spelling", "functionCall", "args"))
 _RESULT = frozenset(("spelling", "functionResponse", "parts", "content", "response"))
 _MEDIA_TYPES = {Image: "image/png", Audio: "audio/wav", File: "application/pdf"}
@@ -123,19 +124,19 @@ def _call(call: ToolCall, kept: Json) -> Json:
 
 
 def _media(part: Image | Audio | File, kept: Json) -> Json | None:
-    more = rest(kept, frozenset(("spelling", "inlineData", "fileData")))
+    more = rest(kept, _MEDIA)
     named = {"displayName": part.name} if type(part) is File and part.name else {}
     media_type, data, uri = part.media_type, part.data, part.url or part.file_id
     if data is None and uri is not None and uri.startswith("data:"):  # OpenAI puts data into the address
         declared, _, inside = uri.removeprefix("data:").partition(";base64,")
         media_type, data = media_type or declared, inside or None
+    typed = {} if kept.get("mimeType") == "absent" else {"mimeType": media_type or _MEDIA_TYPES[type(part)]}
     if data is not None:
-        body = {"mimeType": media_type or _MEDIA_TYPES[type(part)], "data": data, **named, **kept.get("inlineData", {})}
+        body = {**typed, "data": data, **named, **kept.get("inlineData", {})}
         return _spelled({"inlineData": body, **more}, kept)
     if uri is None or "://" not in uri:  # a file that another provider holds
         return None
-    typed = {"mimeType": media_type} if media_type or kept else {"mimeType": _MEDIA_TYPES[type(part)]}
-    body = {**({} if typed["mimeType"] is None else typed), "fileUri": uri, **named, **kept.get("fileData", {})}
+    body = {**typed, "fileUri": uri, **named, **kept.get("fileData", {})}
     return _spelled({"fileData": body, **more}, kept)
 
 

@@ -353,6 +353,22 @@ def test_an_older_model_takes_no_picture_inside_a_response() -> None:
     assert out == [U, history[1], user(response()), user(text("From the result of f:"), PICTURE)]
 
 
+def test_a_null_gives_way() -> None:
+    """Where the SDK dumped a null, what is put in takes its place."""
+    history = [
+        U,
+        model({"function_call": {"id": None, "name": "f", "args": {}}, "thought_signature": None}),
+        user(response()),
+    ]
+    out = heal(history, "gemini", "gemini:gemini-3-pro").history
+    assert out[1] == model({"function_call": {"id": None, "name": "f", "args": {}}, "thought_signature": SENTINEL})  # type: ignore[index]
+    ids = heal(history, "gemini", "gemini:claude-sonnet-4-5").history
+    assert ids[1]["parts"][0]["function_call"]["id"] == "call_0_0"  # type: ignore[index]
+    messages = [*load_messages(history[:2], "gemini"), ToolResult(parts=(Text("r"),), name="f")]
+    made = fit(messages, "gemini", "gemini-3-pro").history
+    assert made["contents"][1]["parts"][0]["thoughtSignature"] == SENTINEL  # type: ignore[index]
+
+
 # The request around the history ---------------------------------------------------------------
 
 

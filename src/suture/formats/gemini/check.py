@@ -17,6 +17,7 @@ from suture.formats.gemini.parts import (
     inner,
     kinds,
     parts_of,
+    pictures_in,
     pieces,
     segments,
     side_of,
@@ -28,7 +29,7 @@ from suture.formats.gemini.tools import declarations
 from suture.formats.gemini.turns import Mark, Stray, Turns
 from suture.formats.limits import Limits
 from suture.formats.rule import Finding, by_place, finding
-from suture.formats.wire import kind_of, not_an_object, text_id
+from suture.formats.wire import kind_of, text_id
 
 _CONTENT = frozenset(("role", "parts"))
 _HISTORY = frozenset(("contents", "systemInstruction", "system_instruction"))
@@ -309,7 +310,7 @@ class _Check:
         path = f"contents[{mark.i}].parts[{mark.j}]"
         if what == "call" and self.limits.ids_needed and not mark.id:
             self.add("ID_MISSING", "GEM-CALL-ID", path, "The call has no id, and this model wants one.", i=mark.i, j=mark.j)
-        elif id is not None and not mark.id:
+        elif not mark.id and id is not None:
             self.add(
                 "ID_BLANK", "GEM-RESP-ID", path, f"The id of the {what} is no text that says something.", i=mark.i, j=mark.j
             )
@@ -338,12 +339,7 @@ class _Check:
         if not isinstance(given := response.get("response"), dict):
             sentence = f"The response is {kind_of(given)}, not an object."
             self.add("RESULT_SHAPE", "GEM-RESP-OBJ", path, sentence, mark.id, i=i, j=at)
-        beside = response.get("parts")
-        if isinstance(beside, list):
-            for nth, part in enumerate(beside):
-                if not isinstance(part, dict):
-                    raise not_an_object(part, f"{path}.functionResponse.parts[{nth}]")
-        if beside and not self.takes_pictures:
+        if pictures_in(response, f"{path}.functionResponse") and not self.takes_pictures:
             sentence = "The functionResponse holds pictures, which only Gemini 3 takes there."
             self.add("IMAGE_ROLE", "GEM-IMG-RESP", path, sentence, mark.id, i=i, j=at)
         return mark
@@ -395,10 +391,14 @@ class _Check:
         """Names of functions, declared and called."""
         declared: set[str] = set()
         for path, each in declarations(self.request):
-            name = text_id(each.get("name"))
+            name = each.get("name")
+            if not isinstance(name, str):
+                rule, sentence = RULES["GEM-NAME-PATTERN"], "The function that is declared has no name."
+                self.found.append(finding(rule, "NAME_PATTERN", path, sentence, hint="tools: name each function"))
+                continue
             declared.add(name)
             if not self.name_fits(name):
-                sentence = f"The name {each.get('name')!r} is no name of a function: {_NAME}."
+                sentence = f"The name {name!r} is no name of a function: {_NAME}."
                 self.add("NAME_PATTERN", "GEM-NAME-PATTERN", f"{path}.name", sentence, name=name)
         if self.limits.tools != "listed" or self.request.keys() <= _HISTORY:
             return

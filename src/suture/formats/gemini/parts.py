@@ -152,10 +152,28 @@ def is_as_written(raw: Json) -> bool:
     """Whether the part may go out as it came: what it holds is whole, and stands where it belongs."""
     call, response = field(raw, "functionCall"), field(raw, "functionResponse")
     if isinstance(call, dict):
-        return call.get("id") != "" and not holds(call, "thoughtSignature")
+        return has_id_or_none(call) and not holds(call, "thoughtSignature")
     if isinstance(response, dict):
-        return response.get("id") != "" and isinstance(response.get("response"), dict)
+        return has_id_or_none(response) and isinstance(response.get("response"), dict)
     return bool(kinds(raw)) or not holds(raw, "thoughtSignature")
+
+
+def pictures_in(response: Json, path: str) -> list[Json] | None:
+    """The parts inside a functionResponse, where there are any and all are media.
+
+    Raises:
+        HistoryError: they are no list, or one of them is no object.
+    """
+    if response.get("parts") is None:
+        return None
+    found = parts_of(response, path)
+    return found if all(kinds(part)[:1] in (["inlineData"], ["fileData"]) for part in found) else None
+
+
+def has_id_or_none(call: Json) -> bool:
+    """Whether a call or response has an id that says something, or none."""
+    id = call.get("id")
+    return id is None or (isinstance(id, str) and id != "")
 
 
 class Piece(NamedTuple):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from suture.errors import HistoryError
 from suture.formats.base import Decoded, Json
 from suture.formats.gemini.parts import (
     CAMEL,
@@ -17,6 +18,7 @@ from suture.formats.gemini.parts import (
     field,
     inner,
     kinds,
+    pictures_in,
     segments,
     signature_of,
     spelling_of,
@@ -41,7 +43,6 @@ from suture.messages import (
 )
 
 _CONTENT = frozenset(("role", "parts"))
-_MEDIA = (["inlineData"], ["fileData"])
 # Roles beside the usual one; a blank one stands for none.
 _UNUSUAL: dict[str, tuple[object, ...]] = {"user": (None, ""), "result": (None, "", "function", "tool")}
 
@@ -148,7 +149,7 @@ def _call(raw: Json, path: str) -> ToolCall:
     own = signature_of(raw, path)
     signature = own or signature_of(call, f"{path}.functionCall")
     kept = _kept(raw, "functionCall", *_read(own)) if len(raw) > 1 or "functionCall" not in raw else {}
-    known = {"name", "args", *(("id",) if call.get("id") is not None else ()), spelling_of(call, "thoughtSignature")}
+    known = {"name", "args", *_id_key(call), spelling_of(call, "thoughtSignature")}
     if more := rest(call, frozenset(known)):
         kept["functionCall"] = more
     if given is None:
@@ -157,7 +158,7 @@ def _call(raw: Json, path: str) -> ToolCall:
         text_id(call.get("id")),
         text_id(call.get("name")),
         given if isinstance(given, dict) else {} if given is None else None,
-        raw=None if is_object or given is None else given if isinstance(given, str) else json.dumps(given),
+        raw=None if is_object or given is None else given if isinstance(given, str) else _json(given, path),
         error=None if is_object or given is None else "invalid_arguments",
         signature=signature,
         ext={NAME: kept} if kept else None,
@@ -201,10 +202,10 @@ def _result(segment: Segment, path: str, ext: Ext | None) -> ToolResult:
     path = f"{path}.parts[{first.at}]"
     response = inner(first.raw, "functionResponse", path)
     kept = _kept(first.raw, "functionResponse")
-    known = {"name", "response", *(("id",) if response.get("id") is not None else ())}
-    beside = response.get("parts")
+    known = {"name", "response", *_id_key(response)}
+    beside = pictures_in(response, f"{path}.functionResponse")
     media: list[Part] = []
-    if isinstance(beside, list) and all(isinstance(part, dict) and kinds(part)[:1] in _MEDIA for part in beside):
+    if beside is not None:
         known.add("parts")
         media = [part_of(part, f"{path}.functionResponse.parts[{at}]") for at, part in enumerate(beside)]
         if not beside:
@@ -214,7 +215,7 @@ def _result(segment: Segment, path: str, ext: Ext | None) -> ToolResult:
         kept["functionResponse"] = more
     if ext is not None:
         kept["content"] = ext[NAME]
-    words, error, whole = _said(response.get("response"))
+    words, error, whole = _said(response.get("response"), path)
     if whole is not None:
         kept["response"] = whole
     return ToolResult(
@@ -226,7 +227,7 @@ def _result(segment: Segment, path: str, ext: Ext | None) -> ToolResult:
     )
 
 
-def _said(response: object) -> tuple[str, bool | None, Json | None]:
+def _said(response: object, path: str) -> tuple[str, bool | None, Json | None]:
     """The words of a response, whether it is an error, and its object where it is more than words."""
     match response:
         case None:
@@ -238,6 +239,23 @@ def _said(response: object) -> tuple[str, bool | None, Json | None]:
         case {"error": str() as words, **others} if not others:
             return words, True, None
         case dict():
-            return object_text(response), None, response
+            return _json(response, path), None, response
     whole = {"output": response}
-    return object_text(whole), None, whole
+    return _json(whole, path), None, whole
+
+
+def _json(value: object, path: str) -> str:
+    """A value as JSON text.
+
+    Raises:
+        HistoryError: it is none, such as bytes.
+    """
+    try:
+        return object_text(value) if isinstance(value, dict) else json.dumps(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise HistoryError(f"{path} holds a value that is not JSON ({error}). Pass plain JSON values.") from None
+
+
+def _id_key(call: Json) -> tuple[str, ...]:
+    """The key of an id that is there; one that is null is kept as it came."""
+    return ("id",) if call.get("id") is not None else ()

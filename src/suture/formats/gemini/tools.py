@@ -69,11 +69,17 @@ def _renamed(tool: object, names: Mapping[str, str]) -> object:
     declared = field(tool, _DECLARATIONS) if isinstance(tool, dict) else None
     if not isinstance(tool, dict) or not isinstance(declared, list):
         return tool
-    fresh = [
-        {**each, "name": names[each["name"]]} if isinstance(each, dict) and _text(each.get("name")) in names else each
-        for each in declared
-    ]
+    fresh = [_under_new_name(each, names) for each in declared]
     return {**tool, spelling_of(tool, _DECLARATIONS): fresh}
+
+
+def _under_new_name(declared: object, names: Mapping[str, str]) -> object:
+    name = declared.get("name") if isinstance(declared, dict) else None
+    return (
+        {**declared, "name": names[name]}
+        if isinstance(declared, dict) and isinstance(name, str) and name in names
+        else declared
+    )
 
 
 def _chosen(config: Json, names: Mapping[str, str]) -> Json:
@@ -81,12 +87,13 @@ def _chosen(config: Json, names: Mapping[str, str]) -> Json:
     allowed = field(calling, "allowedFunctionNames") if isinstance(calling, dict) else None
     if not isinstance(calling, dict) or not isinstance(allowed, list):
         return config
-    fresh = {**calling, spelling_of(calling, "allowedFunctionNames"): [names.get(_text(name), name) for name in allowed]}
+    fresh = {
+        **calling,
+        spelling_of(calling, "allowedFunctionNames"): [
+            names.get(name, name) if isinstance(name, str) else name for name in allowed
+        ],
+    }
     return {**config, spelling_of(config, "functionCallingConfig"): fresh}
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _holder(request: Json) -> tuple[str, Json]:

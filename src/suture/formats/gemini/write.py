@@ -44,6 +44,7 @@ _TEXT = frozenset(("spelling",))
 _THOUGHT = frozenset(("spelling", "thought"))
 _MEDIA = frozenset(("spelling", "inlineData", "fileData", "mimeType"))
 _CALL = frozenset(("spelling", "functionCall", "args"))
+_SIGNATURE = frozenset(("thoughtSignature", "thought_signature"))
 _RESULT = frozenset(("spelling", "functionResponse", "parts", "content", "response"))
 _MEDIA_TYPES = {Image: "image/png", Audio: "audio/wav", File: "application/pdf"}
 
@@ -89,18 +90,21 @@ def part_wire(part: Part) -> Json | None:
     kept = own(part.ext, NAME)
     match part:
         case Text():
-            return _spelled({"text": part.text, **_signed(part), **rest(kept, _TEXT)}, kept)
+            return _spelled({"text": part.text, **_signed(part, kept, _TEXT)}, kept)
         case Reasoning():
-            thought = {"text": part.text, "thought": True, **_signed(part), **rest(kept, _THOUGHT)}
+            thought = {"text": part.text, "thought": True, **_signed(part, kept, _THOUGHT)}
             return _spelled(thought, kept) if kept else None
         case ToolCall():
-            return _spelled({"functionCall": _call(part, kept), **_signed(part), **rest(kept, _CALL)}, kept)
+            return _spelled({"functionCall": _call(part, kept), **_signed(part, kept, _CALL)}, kept)
         case Image() | Audio() | File():
             return _media(part, kept)
 
 
-def _signed(part: Text | Reasoning | ToolCall) -> Json:
-    return {"thoughtSignature": part.signature} if part.signature else {}
+def _signed(part: Text | Reasoning | ToolCall, kept: Json, known: frozenset[str]) -> Json:
+    """What stands beside what a part holds: its signature, which takes the place of one that was null, and the rest."""
+    if not part.signature:
+        return rest(kept, known)
+    return {"thoughtSignature": part.signature, **rest(kept, known | _SIGNATURE)}
 
 
 def _spelled(raw: Json, kept: Json) -> Json:
@@ -109,7 +113,9 @@ def _spelled(raw: Json, kept: Json) -> Json:
     if not spelling:
         return raw
     return {
-        spelling.get(key, key): _spelled(value, kept) if key in ("inlineData", "fileData") else value
+        spelling.get(key, key): _spelled(value, kept)
+        if key in ("inlineData", "fileData") and isinstance(value, dict)
+        else value
         for key, value in raw.items()
     }
 
@@ -120,7 +126,7 @@ def _call(call: ToolCall, kept: Json) -> Json:
     args: Json = {"args": arguments}
     if not arguments and "args" in kept:
         args = {} if kept["args"] == "absent" else {"args": None}
-    return {**id, "name": call.name, **args, **kept.get("functionCall", {})}
+    return {**id, "name": call.name, **args, **_beside(kept, "functionCall", id)}
 
 
 def _media(part: Image | Audio | File, kept: Json) -> Json | None:
@@ -147,7 +153,13 @@ def result_part(result: ToolResult) -> Json:
     parts = {"parts": media} if media or kept.get("parts") == "empty" else {}
     id = {"id": result.call_id} if result.call_id else {}
     inside = {**id, "name": result.name or "", "response": _response(result, kept), **parts}
-    return _spelled({"functionResponse": {**inside, **kept.get("functionResponse", {})}, **rest(kept, _RESULT)}, kept)
+    inside |= _beside(kept, "functionResponse", id)
+    return _spelled({"functionResponse": inside, **rest(kept, _RESULT)}, kept)
+
+
+def _beside(kept: Json, key: str, id: Json) -> Json:
+    """What came beside the named fields; an id that was null gives way to one."""
+    return {name: value for name, value in kept.get(key, {}).items() if name not in id}
 
 
 def _response(result: ToolResult, kept: Json) -> Json:

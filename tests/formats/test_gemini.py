@@ -121,6 +121,12 @@ CODE: Json = {"executableCode": {"language": "PYTHON", "code": "1"}}
             id="a batch stored one call at a time",
         ),
         pytest.param(
+            [U, DONE, model(text("a")), model(text("b")), model(text("c"), call()), DONE, user(response())],
+            [U, model(text("done"), text("a"), text("b"), text("c"), call()), user(response()), DONE, GO_ON],
+            ["contents[4]: CALL_AFTER_MODEL", "contents[6].parts[0]: RESULT_DISPLACED"],
+            id="calls behind several contents of the model's",
+        ),
+        pytest.param(
             [model(call()), user(response()), DONE, U],
             [CONTINUED, model(call()), user(response()), DONE, U],
             ["contents[0]: FIRST_NOT_USER"],

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from suture.formats import FORMATS
 from suture.healing import convert, diagnose, dump_messages, fit, heal, load_messages
+from tests.formats.histories import any_history as others
 from tests.formats.histories_gemini import History, Json, any_history
 from tests.judges import structural_problems
 
@@ -156,3 +157,14 @@ def test_reading_and_writing_lose_nothing(history: History) -> None:
     """A healed history read and written back is equal."""
     out = healed_of(history)
     assert dump_messages(load_messages(out, "gemini"), "gemini")["contents"] == out
+
+
+@MANY
+@given(data=st.data(), source=st.sampled_from(["openai-chat", "anthropic"]), target=st.sampled_from(["", ":gemini-3-pro"]))
+def test_histories_of_others_move_here(source: str, target: str, data: st.DataObject) -> None:
+    """Converted from another format, they are valid here, for either sort of model."""
+    history = data.draw(others(source), label="history")
+    request = convert(history, source, f"gemini{target}").history
+    assert isinstance(request, dict)
+    assert judged(request["contents"]) == []
+    assert heal(request, "gemini", f"gemini{target}").history is request

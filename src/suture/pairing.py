@@ -2,8 +2,9 @@
 
 Wire ids come back, go missing and are invented twice, so calls and results pair by occurrence: a result
 answers the nearest earlier turn that still wants one under its id (and name, when it has one), and in that
-turn the first such call. A real result beats a stand-in whenever it arrives; of two real ones the later
-counts; exact repeats are one. A result that came before its call is kept for it.
+turn the first such call. Without an id the name takes its place, and another name is no answer. A real result
+beats a stand-in whenever it arrives; of two real ones the later counts; exact repeats are one. A result that
+came before its call is kept for it.
 
 Incremental: adding a message costs what that message costs, whatever came before.
 """
@@ -68,7 +69,7 @@ class Pairing:
 
     def __init__(self) -> None:
         self.turns: dict[int, Turn] = {}
-        # id -> position of a turn -> indexes of its calls without a real answer, both in order
+        # id, or name without one -> position of a turn -> indexes of its calls without a real answer, both in order
         self._wanting: dict[str, dict[int, deque[int]]] = {}
         self._answered: dict[str, tuple[Turn, int]] = {}
         self._strays: dict[str, list[Answer]] = {}
@@ -77,7 +78,8 @@ class Pairing:
         """A turn. With `adopt` its calls take results of their ids that came before them."""
         turn = self.turns[position] = Turn(position, calls)
         for index, call in enumerate(calls):
-            self._wanting.setdefault(call.id, {}).setdefault(position, deque()).append(index)
+            for key in _keys(call):
+                self._wanting.setdefault(key, {}).setdefault(position, deque()).append(index)
             if adopt and (early := self._early(call)):
                 self._settle(turn, index, early)
         return turn
@@ -105,14 +107,12 @@ class Pairing:
         """A result that names its call by wire id."""
         answer = Answer(position, result)
         found = self.wanted(result)
-        return (
-            self._duplicate(self._answered.get(result.call_id), answer) if found is None else self._settle(*found, answer)
-        )
+        return self._duplicate(answer) if found is None else self._settle(*found, answer)
 
     def wanted(self, result: ToolResult) -> tuple[Turn, int] | None:
         """The call that the result would answer now; changes nothing."""
         found = self._wanted(result)
-        last = self._answered.get(result.call_id)
+        last = self._answered.get(_key(result))
         if found is None or last is None:
             return found
         turn, index = found
@@ -137,7 +137,7 @@ class Pairing:
 
     def _wanted(self, result: ToolResult) -> tuple[Turn, int] | None:
         """The call that wants the result: the nearest turn's, its name first, by id alone where no name fits."""
-        turns = self._wanting.get(result.call_id)
+        turns = self._wanting.get(_key(result))
         if not turns:
             return None
         stand_in = is_stand_in(result)
@@ -156,21 +156,25 @@ class Pairing:
         loser = turn.answers[index]
         turn.answers[index] = answer
         if not is_stand_in(answer.result):
-            id = turn.calls[index].id
-            turns = self._wanting[id]
-            turns[turn.position].remove(index)
-            if not turns[turn.position]:
-                del turns[turn.position]
-            self._answered[id] = (turn, index)
+            for key in _keys(turn.calls[index]):
+                turns = self._wanting[key]
+                turns[turn.position].remove(index)
+                if not turns[turn.position]:
+                    del turns[turn.position]
+                self._answered[key] = (turn, index)
         return Answers(turn, index, loser)
 
-    def _duplicate(self, last: tuple[Turn, int] | None, answer: Answer) -> Landing:
-        """A result under an id whose calls all have one: the later real one counts."""
+    def _duplicate(self, answer: Answer) -> Landing:
+        """A result under an id whose calls all have one: the later real one counts. A name speaks of the last turn only."""
+        key = _key(answer.result)
+        last = self._answered.get(key)
+        if last is not None and key.startswith(_NAMED) and last[0] is not self.turns[next(reversed(self.turns))]:
+            last = None
         if last is None:
-            if not self._stand_in_held(answer.result.call_id):
+            if not self._stand_in_held(key):
                 self._strays.setdefault(answer.result.call_id, []).append(answer)
                 return Stray()
-            turn, index = self._stand_in_held(answer.result.call_id)[0]
+            turn, index = self._stand_in_held(key)[0]
             return Repeats(turn, index)
         turn, index = last
         if is_stand_in(answer.result) or _same(last, answer.result):
@@ -179,10 +183,10 @@ class Pairing:
         turn.answers[index] = answer
         return Answers(turn, index, loser)
 
-    def _stand_in_held(self, id: str) -> list[tuple[Turn, int]]:
-        """The call of that id in the nearest turn, when all that answered it are stand-ins."""
-        for position in reversed(self._wanting.get(id, {})):
-            return [(self.turns[position], self._wanting[id][position][0])]
+    def _stand_in_held(self, key: str) -> list[tuple[Turn, int]]:
+        """The call of that key in the nearest turn, when all that answered it are stand-ins."""
+        for position in reversed(self._wanting.get(key, {})):
+            return [(self.turns[position], self._wanting[key][position][0])]
         return []
 
     def _early(self, call: ToolCall) -> Answer | None:
@@ -195,6 +199,21 @@ class Pairing:
             return None
         strays.remove(fitting[-1])
         return fitting[-1]
+
+
+# Begins the key of a call or result that has a name and no id; no id holds it.
+_NAMED = "\x00"
+
+# What programs write for the name of a result when they have lost it.
+_NO_NAMES = frozenset(("unknown", "unknown_tool", "unknown_function", "tool", "function"))
+
+
+def _key(result: ToolResult) -> str:
+    return result.call_id or (_NAMED + result.name if result.name else "")
+
+
+def _keys(call: ToolCall) -> tuple[str, ...]:
+    return (call.id,) if call.id else ("", _NAMED + call.name)
 
 
 def pair(messages: Sequence[Message]) -> Pairing:
@@ -218,7 +237,10 @@ def pair(messages: Sequence[Message]) -> Pairing:
 
 
 def _pair_by_place(pairing: Pairing) -> None:
-    """Between two turns, as many open calls as stray results, each pair missing an id: they belong together."""
+    """Between two turns, as many open calls as stray results, each pair missing an id: they belong together.
+
+    Calls and results of one name are counted apart from the others.
+    """
     positions = sorted(pairing.turns)
     windows: dict[int, list[Answer]] = {}
     for stray in pairing.strays():
@@ -226,17 +248,39 @@ def _pair_by_place(pairing: Pairing) -> None:
             windows.setdefault(positions[before - 1], []).append(stray)
     for position, strays in windows.items():
         turn = pairing.turns[position]
-        wanting = turn.unanswered()
-        if len(strays) != len(wanting):
-            continue
-        pairs = list(zip(wanting, strays, strict=True))
-        if all(_may_belong(turn.calls[index], stray.result) for index, stray in pairs):
-            for index, stray in pairs:
-                pairing.take_stray(stray, turn, index)
+        _pair_evenly(pairing, turn, turn.unanswered(), strays)
+        if turn.unanswered():
+            _pair_by_name(pairing, turn, strays)
+
+
+def _pair_by_name(pairing: Pairing, turn: Turn, strays: Sequence[Answer]) -> None:
+    """The same for the calls and results of each name, and then for those that are left."""
+    calls: dict[str, list[int]] = {}
+    results: dict[str, list[Answer]] = {}
+    for index in turn.unanswered():
+        calls.setdefault(turn.calls[index].name, []).append(index)
+    for stray in strays:
+        results.setdefault(stray.result.name or "", []).append(stray)
+    for name, indexes in calls.items():
+        _pair_evenly(pairing, turn, indexes, results.get(name, ()))
+    taken = {answer.position for answer in turn.answers if answer}
+    _pair_evenly(pairing, turn, turn.unanswered(), [stray for stray in strays if stray.position not in taken])
+
+
+def _pair_evenly(pairing: Pairing, turn: Turn, indexes: Sequence[int], strays: Sequence[Answer]) -> None:
+    """Give the stray results to those calls, in order, where they are as many and each may belong."""
+    if len(strays) != len(indexes):
+        return
+    pairs = list(zip(indexes, strays, strict=True))
+    if all(_may_belong(turn.calls[index], stray.result) for index, stray in pairs):
+        for index, stray in pairs:
+            pairing.take_stray(stray, turn, index)
 
 
 def _may_belong(call: ToolCall, result: ToolResult) -> bool:
-    return not (call.id and result.call_id) and (not result.name or result.name == call.name)
+    if call.id and result.call_id:
+        return False
+    return not result.name or result.name == call.name or result.name in _NO_NAMES or result.name == call.id
 
 
 def _same(slot: tuple[Turn, int], result: ToolResult) -> bool:

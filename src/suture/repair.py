@@ -291,8 +291,10 @@ class IdBook:
         return name
 
 
-def with_unique_ids(messages: Sequence[Message], *, scope: Literal["turn", "history"]) -> tuple[list[Message], list[Mend]]:
-    """The messages with ids unique in the scope and none missing, calls and results renamed together.
+def with_unique_ids(
+    messages: Sequence[Message], *, scope: Literal["turn", "history"], needed: bool = True
+) -> tuple[list[Message], list[Mend]]:
+    """The messages with ids unique in the scope, calls and results renamed together; where ids are needed, none is missing.
 
     Every result must stand behind its turn, as `mend` leaves it. `position` of a mend is an index of the input.
     """
@@ -301,7 +303,7 @@ def with_unique_ids(messages: Sequence[Message], *, scope: Literal["turn", "hist
         if scope == "turn":
             book = IdBook()
         calls = message.calls
-        names = [book.take(call.id, f"{ordinal}_{index}") for index, call in enumerate(calls)]
+        names = [book.take(call.id, f"{ordinal}_{index}") if call.id or needed else "" for index, call in enumerate(calls)]
         if all(name == call.id for name, call in zip(names, calls, strict=True)):
             continue
         seen: set[str] = set()
@@ -338,16 +340,33 @@ def _turns(messages: Sequence[Message]) -> Iterator[tuple[int, int, Assistant]]:
 def _rename_results(
     messages: Sequence[Message], out: list[Message], position: int, calls: Sequence[ToolCall], names: Sequence[str]
 ) -> None:
-    """Rename the results behind a turn; under one id they are in call order."""
-    left: dict[str, deque[str]] = {}
-    for call, name in zip(calls, names, strict=True):
-        left.setdefault(call.id, deque()).append(name)
+    """Rename the results behind a turn; under one id they are told by their names, then by the order of the calls."""
+    named: dict[tuple[str, str], deque[int]] = {}
+    for slot, call in enumerate(calls):
+        named.setdefault((call.id, call.name), deque()).append(slot)
+    others: list[int] = []
+    taken: set[int] = set()
+
+    def rename(at: int, result: ToolResult, slot: int) -> None:
+        taken.add(slot)
+        out[at] = msgspec.structs.replace(result, call_id=names[slot])
+
     for at in range(position + 1, len(messages)):
         result = messages[at]
         if type(result) is not ToolResult:
-            return
-        if queue := left.get(result.call_id):
-            out[at] = msgspec.structs.replace(result, call_id=queue.popleft())
+            break
+        if result.name and (slots := named.get((result.call_id, result.name))):
+            rename(at, result, slots.popleft())
+        else:
+            others.append(at)
+    left: dict[str, deque[int]] = {}
+    for slot, call in enumerate(calls):
+        if slot not in taken:
+            left.setdefault(call.id, deque()).append(slot)
+    for at in others:
+        result = messages[at]
+        if type(result) is ToolResult and (slots := left.get(result.call_id)):
+            rename(at, result, slots.popleft())
 
 
 # Riffer's two transforms ----------------------------------------------------------------------

@@ -7,13 +7,14 @@ from typing import Any
 import msgspec
 
 from suture.formats import format_of
+from suture.formats.base import Format, Written
 from suture.formats.limits import Limits
 from suture.healing import fit, load_messages
 from suture.healing.healing import healed
 from suture.healing.work import Options
-from suture.messages import Assistant, Message, Origin
+from suture.messages import Assistant, Message, Origin, ToolResult, User
 from suture.pairing import pair
-from suture.repair import Why, stand_in_text
+from suture.repair import Why, stand_in
 from suture.tools import check_call
 
 Case = dict[str, Any]
@@ -23,20 +24,18 @@ REASONS: dict[str, tuple[Why, str]] = {
     "max_steps": ("not_run", "the step limit was reached"),
     "user_interrupt": ("unknown", "the user interrupted it"),
 }
-IDS = ("tool_call_id", "call_id")  # where a result names its call
 LIMITS = {"max_id_length": "id_length", "id_pattern": "id_pattern", "name_pattern": "name_pattern", "prefill": "prefill"}
 
 
 def history(case: Case) -> Case:
     """The healed list alone, as it would be sent to that provider."""
-    given, name = case["input"], case["format"]
-    form = format_of(name)
-    messages = _forgetting(given, name, form.key)
-    messages += [*_known_outcomes(messages, given, name), *_prompt(given, form.key)]
+    given, form = case["input"], format_of(case["format"])
+    messages = _forgetting(given, form)
+    messages += [*_known_outcomes(messages, given, form), *_prompt(given, form)]
     if "minted_by" in given:
-        return {form.key: _for_another_model(messages, name, given)}
+        return {form.key: _for_another_model(messages, given, form)}
     target = given.get("target", {})
-    limits = _limits(form.limits(str(target.get("model", ""))), target)
+    limits = _limits(form.limits(str(target.get("model") or target.get("family") or "")), target)
     return {form.key: healed(messages, form, limits, _options(given)).history}
 
 
@@ -53,62 +52,43 @@ def log(case: Case) -> Case:
     raise NotImplementedError(f"{case['kind']}: a later issue reads logs")
 
 
-def _prompt(given: Case, key: str) -> list[Case]:
-    """The user's next words, where the case has some."""
+def _prompt(given: Case, form: Format) -> list[Case]:
+    """The user's next words, where the case has some, in the shape in which others of the user's came."""
     text = given.get("then", {}).get("new_user_prompt") or given.get("fork", {}).get("task")
     if text is None:
         return []
-    said = next((message for message in given[key] if message.get("role") == "user"), {"role": "user", "content": ""})
-    return [{**{name: said[name] for name in ("type", "role") if name in said}, "content": _worded(text, said["content"])}]
+    said: Case = next((message for message in given[form.key] if message.get("role") == "user"), {})
+    if not isinstance(said.get("content"), str):
+        return form.encode([User.of(text)])
+    return [{**{key: said[key] for key in ("type", "role") if key in said}, "content": text}]
 
 
-def _worded(text: str, like: Any) -> Any:
-    """The text in the shape in which others of the user's came."""
-    if not isinstance(like, list):
-        return text
-    part = next((part for part in like if "text" in part), {"type": "text"})
-    return [{**({"type": part["type"]} if "type" in part else {}), "text": text}]
-
-
-def _forgetting(given: Case, name: str, key: str) -> list[Case]:
+def _forgetting(given: Case, form: Format) -> list[Case]:
     """The messages without the results that are to be forgotten; healing closes the gap."""
+    raw: list[Case] = given[form.key]
     gone = {word for text in given.get("forget", []) for word in text.split()}
-    if name != "anthropic":
-        return [item for item in given[key] if not (is_result(item) and {item.get(id) for id in IDS} & gone)]
-    messages = []
-    for message in given["messages"]:
-        content = message["content"]
-        if isinstance(content, list):
-            content = [block for block in content if block.get("tool_use_id") not in gone]
-        messages += [{**message, "content": content}] if content else []
-    return messages
+    if not gone:
+        return list(raw)
+    decoded = form.decode(raw)
+    kept = [at for at, one in enumerate(decoded.messages) if not (isinstance(one, ToolResult) and one.call_id in gone)]
+    return form.rewrite(raw, decoded, Written([decoded.messages[at] for at in kept], kept)).messages
 
 
-def is_result(message: Case) -> bool:
-    """Whether a message, or an item, is the result of one call."""
-    return message.get("role") == "tool" or str(message.get("type")).endswith("_output")
-
-
-def _known_outcomes(messages: list[Case], given: Case, name: str) -> list[Case]:
+def _known_outcomes(messages: list[Case], given: Case, form: Format) -> list[Case]:
     """Results for open calls of which the case knows more than healing can; healing puts them in their place."""
     decisions, waiting = given.get("decisions", {}), " ".join(given.get("pending_approval", []))
-    texts: dict[str, str] = {}
-    for message in reversed(pair(load_messages(messages, name)).turns.values() if decisions or waiting else ()):
-        for slot in message.unanswered():
-            id = message.calls[slot].id
-            if decisions.get(id) in ("rejected", "reject", "denied", "deny"):
-                texts[id] = stand_in_text("denied", "the user rejected it")
-            elif waiting and id not in waiting:
-                texts[id] = stand_in_text("unknown")
+    if not decisions and not waiting:
+        return []
+    results: list[Message] = []
+    for turn in reversed(pair(load_messages(messages, form.name)).turns.values()):
+        for slot in turn.unanswered():
+            call = turn.calls[slot]
+            if decisions.get(call.id) in ("rejected", "reject", "denied", "deny"):
+                results.append(stand_in(call, "denied", "the user rejected it"))
+            elif waiting and call.id not in waiting:
+                results.append(stand_in(call, "unknown"))
         break
-    if name == "anthropic":
-        blocks = [
-            {"type": "tool_result", "tool_use_id": id, "content": text, "is_error": True} for id, text in texts.items()
-        ]
-        return [{"role": "user", "content": blocks}] if blocks else []
-    if name == "openai-responses":
-        return [{"type": "function_call_output", "call_id": id, "output": text} for id, text in texts.items()]
-    return [{"role": "tool", "tool_call_id": id, "content": text} for id, text in texts.items()]
+    return form.encode(results) if results else []
 
 
 def _limits(limits: Limits, target: Case) -> Limits:
@@ -126,15 +106,15 @@ def _options(given: Case) -> Options:
     return Options()
 
 
-def _for_another_model(messages: list[Case], name: str, given: Case) -> list[Case]:
+def _for_another_model(messages: list[Case], given: Case, form: Format) -> list[Case]:
     """The messages for a model that did not make them all."""
-    decoded = format_of(name).decode(messages)
+    decoded = form.decode(messages)
     loaded: list[Message] = []
     for message, home in zip(decoded.messages, decoded.homes, strict=True):
         made_by = given["minted_by"].get(str(home))
         known = isinstance(message, Assistant) and made_by
-        loaded.append(msgspec.structs.replace(message, origin=Origin(name, model=made_by)) if known else message)
-    request = fit(loaded, name, given.get("target", {}).get("model")).history
+        loaded.append(msgspec.structs.replace(message, origin=Origin(form.name, model=made_by)) if known else message)
+    request = fit(loaded, form.name, given.get("target", {}).get("model")).history
     assert isinstance(request, dict)
-    found: list[Case] = request[format_of(name).key]
+    found: list[Case] = request[form.key]
     return found

@@ -12,11 +12,14 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).parent
-FORMATS = ("openai-chat", "anthropic", "openai-responses")
+FORMATS = ("openai-chat", "openai-responses", "anthropic", "gemini", "bedrock", "mistral", "tool-call")
 
 # What later issues build: these may fail now, whatever the case. Everything else has to pass.
-LATER_FORMATS = ("gemini", "bedrock", "mistral", "jsonl-log", "tool-call")
+LATER_FORMATS = ("jsonl-log",)
 LATER_KINDS = ("size",)
+
+# Cases that we hold to be wrong, and why: they fail, and would be noticed if they passed.
+CONTESTED = {"007-gemini-interrupt-orphan": "docs/decisions/023-results-of-gemini-stand-alone.md"}
 
 
 def load(name: str) -> ModuleType:
@@ -35,9 +38,15 @@ CASES: list[dict[str, Any]] = [json.loads(path.read_text("utf-8")) for path in s
 OURS = [case for case in CASES if case["format"] in FORMATS and case["kind"] not in LATER_KINDS]
 
 
-@pytest.mark.parametrize("case", OURS, ids=[case["id"] for case in OURS])
-def test_a_history_from_the_field_heals(case: dict[str, Any]) -> None:
-    """What users of other programs reported is mended as the report asks."""
+def rows() -> list[Any]:
+    """The cases, contested ones marked as failing."""
+    marks = {id: [pytest.mark.xfail(reason=why, strict=True)] for id, why in CONTESTED.items()}
+    return [pytest.param(case, id=case["id"], marks=marks.get(case["id"], [])) for case in OURS]
+
+
+@pytest.mark.parametrize("case", rows())
+def test_a_case_from_the_field_comes_out_right(case: dict[str, Any]) -> None:
+    """What users of other programs reported is mended, or asked about, as the report wants it."""
     outcome = RUN.run_case(case, RUN.load_adapter(HERE / "adapter.py"))
     assert outcome["status"] == "passed", outcome.get("detail")
 
@@ -46,4 +55,4 @@ def test_every_case_is_ours_or_of_a_later_issue() -> None:
     """No case is left out by accident."""
     later = [case for case in CASES if case["format"] in LATER_FORMATS or case["kind"] in LATER_KINDS]
     assert len(OURS) + len(later) == len(CASES)
-    assert len(OURS) >= 29
+    assert len(OURS) >= 84

@@ -150,7 +150,7 @@ def nested(levels: int) -> object:
             [],
             None,
             AmbiguousFormat,
-            "The history fits 'openai-chat', 'anthropic' and 'openai-responses' alike; name the right one with format=....",
+            f"The history fits {names_of_formats()} alike; name the right one with format=....",
         ),
         (
             [USER, {"role": "assistant", "tool_calls": [CALL], "content": [USE]}],
@@ -162,13 +162,42 @@ def nested(levels: int) -> object:
             ),
         ),
         (
-            {"contents": []},
+            {"contents": None},
             None,
-            UnknownFormat,
-            f"A history with 'contents' is in the format 'gemini', which comes in a later version of suture; {HERE}",
+            HistoryError,
+            "'contents' is null, not a list of messages.",
         ),
         ([USER], "gpt", UnknownFormat, f"There is no format 'gpt'; {HERE}"),
-        ([USER], "gemini", UnknownFormat, f"The format 'gemini' comes in a later version of suture; {HERE}"),
+        ([USER], "gemini", HistoryError, "contents[0] has no 'parts'; a content of Gemini's has a list of them."),
+        (
+            [{"role": 3, "parts": []}],
+            "gemini",
+            HistoryError,
+            "contents[0] has the role 3; a role is a text, such as 'user'.",
+        ),
+        ([{"role": "user", "parts": {}}], "gemini", HistoryError, "contents[0].parts is an object, not a list."),
+        (
+            [{"parts": ["q"]}],
+            "gemini",
+            HistoryError,
+            "contents[0].parts[0] is a text, not an object. Pass plain JSON values.",
+        ),
+        ([{"parts": [{"text": 3}]}], "gemini", HistoryError, "contents[0].parts[0].text is a number, not a text."),
+        (
+            [{"role": "model", "parts": [{"functionCall": []}]}],
+            "gemini",
+            HistoryError,
+            "contents[0].parts[0].functionCall is a list, not an object. Pass plain JSON values.",
+        ),
+        (
+            [{"role": "model", "parts": [{"text": "x", "thought_signature": b"c2ln"}]}],
+            "gemini",
+            HistoryError,
+            (
+                "contents[0].parts[0].thoughtSignature is a bytes, not a text. "
+                "Pass JSON values: content.model_dump(mode='json')."
+            ),
+        ),
         (
             [USER, {"role": "assistant", "content": None, "tool_calls": [CALL]}],
             "anthropic",
@@ -200,7 +229,10 @@ def nested(levels: int) -> object:
             [{"role": "user", "parts": [{"text": "q"}]}],
             "anthropic",
             UnknownFormat,
-            "messages[0] has 'parts', which is gemini's, which comes in a later version of suture.",
+            (
+                "messages[0] has 'parts', which is gemini's and not anthropic's. Name the format that the history is in: "
+                "format='gemini'."
+            ),
         ),
     ],
 )

@@ -17,6 +17,14 @@ def turn(*ids: str, name: str = "f") -> Assistant:
     return Assistant(tuple(ToolCall(id, name, {}) for id in ids))
 
 
+def calls(*given: tuple[str, str]) -> Assistant:
+    return Assistant(tuple(ToolCall(id, name, {}) for id, name in given))
+
+
+def named(*names: str) -> Assistant:
+    return calls(*(("", name) for name in names))
+
+
 def result(id: str, text: str, name: str | None = None) -> ToolResult:
     return ToolResult((Text(text),), call_id=id, name=name)
 
@@ -49,6 +57,48 @@ def answers(*messages: Message) -> list[list[str | None]]:
         pytest.param((turn("a"), result("b", "1")), [[None]], id="another id is no answer"),
         pytest.param(
             (turn("a", name="f"), turn("a", name="g"), result("a", "x", name="f")), [["x"], [None]], id="the name decides"
+        ),
+        # no ids, but names, as Gemini has it
+        pytest.param((named("f", "f"), result("", "1", "f"), result("", "2", "f")), [["1", "2"]], id="one name twice"),
+        pytest.param(
+            (named("f", "g"), result("", "2", "g"), result("", "1", "f")), [["1", "2"]], id="names in another order"
+        ),
+        pytest.param(
+            (named("f", "g", "f"), result("", "1", "f"), result("", "3", "f"), result("", "2", "g")),
+            [["1", "2", "3"]],
+            id="by name, and by place within a name",
+        ),
+        pytest.param((named("f"), result("", "x", "g")), [[None]], id="another name is no answer"),
+        pytest.param((named("f"), User.of("?"), named("g"), result("", "x", "f")), [["x"], [None]], id="late, by name"),
+        pytest.param((named("f"), result("", "x", "unknown")), [["x"]], id="a name that was lost, by place"),
+        pytest.param((named("f", "g"), result("", "2", "unknown"), result("", "1", "f")), [["1", "2"]], id="one name lost"),
+        pytest.param((named("f"), result("", "1", "f"), result("", "2", "f")), [["2"]], id="no ids, later real one counts"),
+        pytest.param(
+            (named("f"), result("", "1", "f"), named("g"), result("", "2", "g"), result("", "3", "f")),
+            [["1"], ["2"]],
+            id="a name says nothing of earlier turns that are answered",
+        ),
+        pytest.param(
+            (named("f", "g"), result("", "1", "f"), result("", "2", "h")), [["1", None]], id="no place for a third name"
+        ),
+        pytest.param(
+            (calls(("a", "f"), ("b", "g")), result("", "2", "g"), result("", "1", "f")),
+            [["1", "2"]],
+            id="results without ids, in another order by name",
+        ),
+        pytest.param((named("f"), result("r1", "x", "f")), [["x"]], id="a call without the id that its result has"),
+        pytest.param(
+            (calls(("a", "f"), ("b", "f")), result("", "1", "f")), [[None, None]], id="one result, two calls: no guess"
+        ),
+        pytest.param(
+            (
+                calls(
+                    ("a", "f"),
+                ),
+                result("", "1", "a"),
+            ),
+            [["1"]],
+            id="the id in the place of the name",
         ),
     ],
 )
@@ -121,8 +171,18 @@ def test_a_persons_no_is_an_answer() -> None:
         [message for n in range(4000) for message in (turn("a"), result("a", str(n)))],
         [result(str(n), "x") for n in range(4000)],
         [result("a", str(n)) for n in range(4000)],
+        [named(*["f", "g"] * 2000), *(result("", "x", name) for name in ["g"] * 2000 + ["f"] * 2000)],
+        [*[named("f")] * 4000, *(result("", str(n), "g") for n in range(4000))],
     ],
-    ids=["parallel", "one id in a turn", "one id every turn", "strays", "strays of one id"],
+    ids=[
+        "parallel",
+        "one id in a turn",
+        "one id every turn",
+        "strays",
+        "strays of one id",
+        "names in a turn",
+        "other names",
+    ],
 )
 def test_pairing_is_linear(messages: list[Message]) -> None:
     """Shapes that are quadratic for a naive walk take the time of any other history."""

@@ -233,6 +233,26 @@ def test_ids_become_unique(given: list[Message], named: list[str], codes: list[s
     assert [done.code for done in mends] == codes
 
 
+def test_ids_that_nobody_needs_are_not_made() -> None:
+    """Where calls may have none, only ids that are used twice change."""
+    given: list[Message] = [A("", "a", "a"), T("", "1"), T("a", "2"), T("a", "3")]
+    out, mends = with_unique_ids(given, scope="turn", needed=False)
+    assert out == [A("", "a", "a_2"), T("", "1"), T("a", "2"), T("a_2", "3")]
+    assert [done.code for done in mends] == ["ID_DUPLICATE"]
+
+
+def test_results_of_one_id_are_told_by_their_names() -> None:
+    """Results without ids that came in another order get those of their calls."""
+    calls = Assistant((ToolCall("", "f", {}), ToolCall("", "g", {}), ToolCall("", "f", {})))
+    results = [ToolResult(parts=(Text(name),), name=name) for name in ("g", "f", "f")]
+    out, _ = with_unique_ids([calls, *results], scope="turn")
+    assert [message.call_id for message in out[1:] if isinstance(message, ToolResult)] == [
+        "call_0_1",
+        "call_0_0",
+        "call_0_2",
+    ]
+
+
 def test_ids_that_come_back_are_renamed_in_a_history_alone() -> None:
     """Where ids count per turn, one that comes back later is left as it is."""
     given: list[Message] = [A("a"), T("a", "1"), A("a"), T("a", "2")]

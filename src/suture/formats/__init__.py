@@ -17,6 +17,7 @@ FORMATS = {
     "openai-chat": "suture.formats.openai_chat.format:OpenAIChat",
     "anthropic": "suture.formats.anthropic.format:Anthropic",
     "openai-responses": "suture.formats.openai_responses.format:OpenAIResponses",
+    "gemini": "suture.formats.gemini.format:Gemini",
 }
 
 

@@ -40,16 +40,20 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     arguments: Literal["text", "object"] = "text"
     calls_last: bool = False
     joins_turns: bool = False  # messages that only add calls to the one before count as one turn
+    calls_after_words: bool = True  # a message with calls may follow another message of the assistant's
     text_with_calls: bool = True
 
     # The parts of messages.
     blank_text: bool = True
+    white_space: bool = False  # a text of white space alone is none of the blank ones
+    blank_results: bool = False  # results may say nothing, whatever texts must
     bare_calls: Literal["null", "text", "any"] = "any"  # the content of a message of Chat Completions that only has calls
     text_lists: bool = True  # content may be a list of parts where it is words alone
     images: bool = True
     images_in_results: bool = True
     pictures: Pictures | None = None  # what is known of the pictures that it takes
     error_mark: bool = True  # a result can be marked as that of a failed call
+    images_in_answers: bool = False  # an assistant's message keeps its pictures where results may have none
     fields: frozenset[str] | None = None  # what a message may carry; None leaves all that came
     reasoning: Reasons = "none"
     thought_pattern: str | None = None  # the form of the signature of signed reasoning
@@ -67,11 +71,13 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     developer: bool = True
     functions: bool = True  # takes the role 'function', which tools replaced
     system: Literal["among", "first", "apart"] = "among"
+    system_inside: bool = True  # where it stands apart, later system text may still stand among the messages
     first_user: bool = False
     needs_user: bool = False
     alternate: bool = False  # neighbours of one role are refused
     user_after_result: bool = True
     prefill: bool = True
+    pauses: bool = True  # an answer may end in what only its provider reads, and goes on when it is sent back
     trailing_space: bool = True
 
     # The tools of a request.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -109,7 +109,7 @@ def _copies(work: Work) -> None:
 
 
 def _is_copy(before: Assistant, message: Assistant, results: Counter[str]) -> bool:
-    return before.parts == message.parts and all(results[call.id] < 2 for call in message.calls)
+    return before.parts == message.parts and all(call.id and results[call.id] < 2 for call in message.calls)
 
 
 def _copied(message: Assistant, results: Counter[str]) -> list[ToolCall]:
@@ -140,7 +140,7 @@ def _note(work: Work, done: Mend, slots: dict[int, list[Slot]]) -> None:
 def _name_calls(work: Work, slots: dict[int, list[Slot]]) -> None:
     """Ids are there, unique in their scope, and of the form that the target takes."""
     scope = "history" if work.options.strict else work.limits.ids_unique_in
-    named, mends = with_unique_ids(work.messages, scope=scope)
+    named, mends = with_unique_ids(work.messages, scope=scope, needed=work.limits.ids_needed)
     for done in mends:
         _note(work, done, slots)
     work.messages = named
@@ -149,7 +149,7 @@ def _name_calls(work: Work, slots: dict[int, list[Slot]]) -> None:
     longest = limits.id_length or 1 << 30
     ids = dict.fromkeys(call.id for message in named if type(message) is Assistant for call in message.calls)
     names: dict[str, str] = {}
-    for id in [id for id in ids if len(id) > longest or not fits(id)]:
+    for id in [id for id in ids if id and (len(id) > longest or not fits(id))]:
         if name := next((name for name in _candidates(id, limits) if name not in ids and fits(name)), None):
             names[id] = name
             ids[name] = None
@@ -223,18 +223,33 @@ def result_names(work: Work) -> None:
     """Each result carries the name of its call, where the target wants it to."""
     if not work.limits.result_names:
         return
-    left: dict[str, deque[str]] = {}
     for at, message in enumerate(work.messages):
-        if type(message) is Assistant:
-            left = {}
-            for call in message.calls:
-                left.setdefault(call.id, deque()).append(call.name)
-        elif (
-            type(message) is ToolResult
-            and (queue := left.get(message.call_id))
-            and message.name != (name := queue.popleft())
-        ):
-            work.note("RESULT_NAME_MISMATCH", at, f"named the result {name!r}, as its call", call=message.call_id)
+        if type(message) is Assistant and message.calls:
+            _name_results(work, at + 1, message.calls)
+
+
+def _name_results(work: Work, start: int, calls: Sequence[ToolCall]) -> None:
+    """Name the results behind a turn: those that have the name of a call keep it, the others take the rest in order."""
+    left: dict[str, Counter[str]] = {}
+    for call in calls:
+        left.setdefault(call.id, Counter())[call.name] += 1
+    others: list[int] = []
+    for at in range(start, len(work.messages)):
+        message = work.messages[at]
+        if type(message) is not ToolResult:
+            break
+        if (names := left.get(message.call_id)) is None:
+            continue
+        if message.name and names[message.name]:
+            names[message.name] -= 1
+        else:
+            others.append(at)
+    queues = {id: deque(names.elements()) for id, names in left.items()} if others else {}
+    for at in others:
+        call_id = work.messages[at].call_id  # type: ignore[union-attr]
+        if queue := queues[call_id]:
+            name = queue.popleft()
+            work.note("RESULT_NAME_MISMATCH", at, f"named the result {name!r}, as its call", call=call_id)
             work.replace(at, name=name)
 
 

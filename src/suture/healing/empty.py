@@ -23,23 +23,28 @@ def blanks(work: Work) -> None:
     if work.limits.blank_text:
         return
     for at, message in enumerate(work.messages):
-        gone = [part for part in message.parts if _is_blank(part)]
+        gone = [part for part in message.parts if _is_blank(work, part)]
         if type(message) is ToolResult:
-            _result(work, at, message, gone)
+            if not work.limits.blank_results:
+                _result(work, at, message, gone)
         elif gone:
             for part in gone:
                 code = "TEXT_BLANK" if type(part) is Text and part.text else "TEXT_EMPTY"
                 work.note(code, at, "left out a blank text", part=part)
-            if _is_between_thoughts(message, gone):
+            if work.limits.reasoning == "signed" and _is_between_thoughts(message, gone):
                 leave_out_thinking(work, at)
             work.remove(at, gone)
 
 
-def _is_blank(part: Part) -> bool:
-    """Whether it is a text that says nothing, also one that came without its words."""
+def _is_blank(work: Work, part: Part) -> bool:
+    """Whether it is a text that says nothing, also one that came without its words; a signature, where those are sent,
+    says something.
+    """
     if type(part) is Opaque and isinstance(part.raw, dict):
         return part.raw.get("type") == "text" and part.raw.get("text") is None
-    return type(part) is Text and not part.text.strip()
+    if type(part) is not Text or part.text.strip() or (part.signature and work.limits.signature_pattern is not None):
+        return False
+    return not (part.text and work.limits.white_space)
 
 
 def failures(work: Work) -> None:

@@ -27,6 +27,13 @@ _LAYOUT = {
     "RESULT_NOT_FIRST": "moved the result before the other blocks",
     "RESULT_NOT_PURE": "moved the result into a message of its own",
     "RESULT_SPLIT": "moved the result to the others of its turn",
+    "RESULT_SHAPE": "wrote the result as an object",
+    "ROLE_UNKNOWN": "gave the message the role that it has in this format",
+    "CALL_MISPLACED": "moved the call into a message of the assistant's",
+    "IMAGE_BESIDE": "moved the picture into the result that it stood beside",
+    "ID_BLANK": "left out the blank id",
+    "PART_SHAPE": "wrote the part as one that holds one thing",
+    "SIGNATURE_PLACE": "moved the signature to the part that it belongs to",
 }
 
 

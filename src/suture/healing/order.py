@@ -6,7 +6,7 @@ import msgspec
 
 from suture.formats.wire import own, without_key
 from suture.healing.work import Work
-from suture.messages import Assistant, Opaque, System, Text, ToolCall, User
+from suture.messages import Assistant, Opaque, System, Text, User
 
 CONTINUED = "(conversation continues)"
 GO_ON = "Continue."
@@ -57,7 +57,8 @@ def _developers(work: Work) -> None:
 
 def _systems(work: Work) -> None:
     """Leading system text moves out of the messages; what cannot, becomes words of the user's."""
-    if not work.options.strict and work.messages and type(work.messages[0]) is not System:
+    inside = work.limits.system_inside and not work.options.strict
+    if inside and work.messages and type(work.messages[0]) is not System:
         return
     leading = True
     keep = [True] * len(work.messages)
@@ -69,7 +70,7 @@ def _systems(work: Work) -> None:
                 work.note("SYSTEM_MISPLACED", at, "moved the text to the request's 'system'")
             work.system.append(message)
             keep[at] = False
-        elif leading or work.options.strict:
+        elif leading or not inside:
             work.note("SYSTEM_MISPLACED", at, "turned the system text into words of the user's")
             work.hints += [SYSTEM_HINT] if leading else []
             work.messages[at] = User((Text(SYSTEM_MARK), *message.parts))
@@ -79,7 +80,9 @@ def _systems(work: Work) -> None:
 def tail(work: Work) -> None:
     """The end is one from which the model can go on."""
     last = work.messages[-1] if work.messages else None
-    if type(last) is not Assistant or (last.parts and type(last.parts[-1]) in (ToolCall, Opaque)):
+    if type(last) is not Assistant or last.calls:
+        return
+    if work.limits.pauses and last.parts and type(last.parts[-1]) is Opaque:
         return
     at = len(work.messages) - 1
     if not work.limits.prefill:

@@ -206,8 +206,8 @@ def _without_pictures(work: Work, at: int) -> list[Part]:
         work.note("IMAGE_ROLE", at, "moved what is no text behind the results", call=message.call_id)
         words = tuple(part for part in message.parts if type(part) is Text)
         work.replace(at, parts=words or (Text("(see below)"),))
-        return [Text(f"From the result of {message.call_id}:"), *media]
-    if type(message) is not User:
+        return [Text(f"From the result of {message.call_id or message.name}:"), *media]
+    if type(message) is not User and not work.limits.images_in_answers:
         gone = [part for part in message.parts if type(part) is Image]
         for part in gone:
             work.note("IMAGE_ROLE", at, "left out a picture", part=part, detail=as_text(part), lost="image")

@@ -13,13 +13,14 @@ from typing import TypeAlias
 from suture.healing.calls import IDS, arguments, names, pairs, result_names
 from suture.healing.empty import blanks, empties, failures
 from suture.healing.items import ITEMS, chain, items, led_nowhere
+from suture.healing.joined import joined, rejoined
 from suture.healing.media import media
 from suture.healing.neighbours import apart, bridge, neighbours
 from suture.healing.order import roles, tail
 from suture.healing.parts import foreign, order, pictures, reasoning
 from suture.healing.sequence import sequence
 from suture.healing.servers import server_words, servers
-from suture.healing.signatures import signatures
+from suture.healing.signatures import signatures, stand_in_signatures
 from suture.healing.thoughts import thoughts
 from suture.healing.work import Work
 
@@ -34,6 +35,7 @@ _RESULTS = frozenset(
         "RESULT_SPLIT",
         "RESULT_NOT_FIRST",
         "RESULT_NOT_PURE",
+        "RESULT_NAME_MISMATCH",
         "CALL_NOT_TAIL",
     )
 )
@@ -54,6 +56,7 @@ PASSES: tuple[tuple[Pass, frozenset[str] | None], ...] = (
     (chain, frozenset(("CHAIN_CONFLICT",))),
     (items, ITEMS),
     (arguments, frozenset(("ARGS_TYPE", "ARGS_NOT_OBJECT", "ARGS_UNPARSABLE", "SURROGATE_LONE"))),
+    (joined, frozenset(("CALL_AFTER_MODEL",))),
     (pairs, IDS | _RESULTS),
     (sequence, frozenset()),
     (reasoning, frozenset(("THINKING_UNSIGNED", "THINKING_FOREIGN"))),
@@ -62,7 +65,7 @@ PASSES: tuple[tuple[Pass, frozenset[str] | None], ...] = (
     (foreign, frozenset(("BLOCK_UNKNOWN", "FIELD_UNKNOWN"))),
     (order, frozenset(("CALL_NOT_TAIL",))),
     (servers, _SERVERS),
-    (signatures, frozenset(("SIGNATURE_MISSING", "SIGNATURE_FORM"))),
+    (signatures, frozenset(("SIGNATURE_FORM",))),
     (pictures, frozenset(("IMAGE_ROLE",))),
     (media, _PICTURES),
     (apart, frozenset(("TEXT_WITH_TOOL",))),
@@ -70,10 +73,12 @@ PASSES: tuple[tuple[Pass, frozenset[str] | None], ...] = (
     (blanks, _BLANK),
     (empties, _EMPTY),
     (led_nowhere, frozenset(("REASONING_DANGLING",))),
+    (rejoined, None),
     (roles, None),
     (bridge, None),
     (neighbours, None),
     (tail, None),
+    (stand_in_signatures, frozenset(("SIGNATURE_MISSING", "SIGNATURE_FORM"))),
     (names, frozenset(("NAME_PATTERN", "TOOLS_MISSING", "NAME_UNDECLARED"))),
     (result_names, None),
 )

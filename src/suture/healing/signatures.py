@@ -1,4 +1,4 @@
-"""The pass over signatures of words and calls: only good where they were made, and wanted back there."""
+"""Passes over signatures: only good where they were made, and wanted back there."""
 
 from __future__ import annotations
 
@@ -7,36 +7,50 @@ import re
 import msgspec
 
 from suture.healing.work import Work
-from suture.messages import Assistant, Part, Text, ToolCall, User
+from suture.messages import Assistant, Message, Part, Reasoning, Text, ToolCall, User
 
 
 def signatures(work: Work) -> None:
-    """Signatures have the form of the target's own, and the first call of each step since the user spoke has one."""
+    """Signatures have the form of the target's own, and were made there."""
     if work.limits.signature_pattern is None:
         return
     fits = re.compile(work.limits.signature_pattern).fullmatch
-    current = _current(work)
     for at, message in enumerate(work.messages):
-        if type(message) is not Assistant:
-            continue
-        elsewhere = message.origin is not None and work.format.name not in (message.origin.provider, message.origin.api)
+        elsewhere = _is_from_elsewhere(work, message)
         for part in message.parts:
-            if type(part) in (Text, ToolCall) and part.signature and (elsewhere or not fits(part.signature)):  # type: ignore[union-attr]
-                work.note("SIGNATURE_FORM", at, "left out a signature that is not the target's", part=part)
+            if type(part) not in (Text, ToolCall, Reasoning):
+                continue
+            signature = part.signature  # type: ignore[union-attr]
+            if signature and (elsewhere or not fits(signature)):
+                action = "left out a signature that is not the target's"
+                work.note("SIGNATURE_FORM", at, action, part=part, detail=signature)
                 _replace(work, at, part, None)
-        if at >= current and work.limits.signature is not None:
-            _sign_first(work, at)
 
 
-def _sign_first(work: Work, at: int) -> None:
+def _is_from_elsewhere(work: Work, message: Message) -> bool:
+    origin = message.origin if type(message) is Assistant else None
+    return origin is not None and work.format.name not in (origin.provider, origin.api)
+
+
+def stand_in_signatures(work: Work) -> None:
+    """The first call of each step since the user spoke has a signature, where the target wants one.
+
+    This looks at who spoke last, so it comes when that is settled.
+    """
+    if work.limits.signature is None:
+        return
+    for at in range(_current(work), len(work.messages)):
+        message = work.messages[at]
+        if type(message) is Assistant and message.calls:
+            _sign_first(work, at, message.calls[0], work.limits.signature)
+
+
+def _sign_first(work: Work, at: int, call: ToolCall, signature: str) -> None:
     """Calls of one step are signed on the first alone."""
-    call = next((part for part in work.messages[at].parts if type(part) is ToolCall), None)
-    if call is not None and not call.signature:
-        detail = work.limits.signature or ""
-        work.note(
-            "SIGNATURE_MISSING", at, "put the documented stand-in for a signature", part=call, call=call.id, detail=detail
-        )
-        _replace(work, at, call, work.limits.signature)
+    if not call.signature:
+        action = "put the documented stand-in for a signature"
+        work.note("SIGNATURE_MISSING", at, action, part=call, call=call.id, detail=signature)
+        _replace(work, at, call, signature)
 
 
 def _current(work: Work) -> int:

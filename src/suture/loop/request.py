@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from suture.formats import format_of
+from suture.formats.base import Offer
 from suture.healing import Healed, fit
 from suture.messages import Message, Origin, System
 from suture.tools import Tool
@@ -27,10 +28,9 @@ class Request:
         healed = fit((*system, *self.messages), format, model, reader)
         if not self.tools:
             return healed
-        form = format_of(format)
-        offered = [form.offer(tool.name, tool.description, tool.parameters) for tool in self.tools]
+        offers = [Offer(tool.name, tool.description, tool.parameters) for tool in self.tools]
         assert isinstance(healed.history, dict)
-        return Healed({**healed.history, "tools": offered}, healed.changes, healed.hints)
+        return Healed(format_of(format).with_offers(healed.history, offers), healed.changes, healed.hints)
 
     def wire(self, format: str) -> object:
         """The request as that provider would receive it, such as {"messages": [...]}."""

@@ -16,6 +16,7 @@ from suture.formats.wire import messages_of
 FORMATS = {
     "openai-chat": "suture.formats.openai_chat.format:OpenAIChat",
     "anthropic": "suture.formats.anthropic.format:Anthropic",
+    "bedrock": "suture.formats.bedrock.format:Bedrock",
 }
 
 

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 Reasons: TypeAlias = Literal["none", "signed", "text"]
+ReasoningBack: TypeAlias = Literal["as it came", "unsigned", "none"]
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +39,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     images: bool = True
     images_in_results: bool = True
     fields: frozenset[str] | None = None  # what a message may carry; None leaves all that came
+    result_lists: bool = False  # the content of a result is always a list, in which no text is blank
     reasoning: Reasons = "none"
+    reasoning_back: ReasoningBack = "as it came"  # what goes back of the target's own where `reasoning` is none
     reasoning_field: str | None = None  # what stands in for reasoning that a message with calls must carry
     signature: str | None = None  # what stands in for the signature that the first call of each step must carry
     signature_pattern: str | None = None  # the form of the signatures of words and calls, where they are sent

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from suture.healing.order import CONTINUED
+from suture.healing.parts import is_of_unknown_role
 from suture.healing.work import Work
 from suture.messages import Assistant, Message, Reasoning, Text, ToolCall, ToolResult, User
 
@@ -50,28 +51,62 @@ def bridge(work: Work) -> None:
     work.messages, work.sources = messages, sources
 
 
+class _Run:
+    """A message, and what of its neighbours is said in one with it."""
+
+    def __init__(self, message: Message, source: int | None) -> None:
+        self.message = message
+        self.source = source
+        self.parts = list(message.parts)
+        self.thinks = _thinks(message)
+        self.only_thinks = bool(message.parts) and all(type(part) is Reasoning for part in message.parts)
+
+    def takes(self, message: Message) -> bool:
+        """Whether the next message may become one with it. A turn in which a model thought stays as it was made; but
+        thoughts alone, and calls that only follow, are blocks of one answer that were stored as a message each.
+        """
+        if self.only_thinks or not (self.thinks or _thinks(message)):
+            return True
+        return bool(message.parts) and all(type(part) is ToolCall for part in message.parts)
+
+    def add(self, message: Message) -> None:
+        """Take the next message in."""
+        self.parts += message.parts
+        self.thinks = self.thinks or _thinks(message)
+        self.only_thinks = self.only_thinks and all(type(part) is Reasoning for part in message.parts)
+
+    def joined(self) -> Message:
+        """All of it as one message; the very message where it is one."""
+        grown = len(self.parts) > len(self.message.parts)
+        return msgspec.structs.replace(self.message, parts=tuple(self.parts)) if grown else self.message
+
+
 def neighbours(work: Work) -> None:
     """No two messages of one role stand beside each other, where the target refuses that.
 
-    They become one; but a turn in which a model thought stays as it was made, so the user speaks in between.
+    They become one; where a model thought and they must not, the user speaks in between.
     """
     if not work.limits.alternate:
         return
-    messages: list[Message] = []
-    sources: list[int | None] = []
+    runs: list[_Run] = []
     for at, (message, source) in enumerate(zip(work.messages, work.sources, strict=True)):
-        if messages and type(message) in (User, Assistant) and type(messages[-1]) is type(message):
-            before = messages[-1]
-            if not (_thinks(before) or _thinks(message)):
+        before = runs[-1] if runs else None
+        if before is not None and _is_same_role(before.message, message):
+            if before.takes(message):
                 work.note("ROLE_REPEAT", at, "joined the message with the one before")
-                messages[-1] = msgspec.structs.replace(before, parts=(*before.parts, *message.parts))
+                before.add(message)
                 continue
             work.note("ROLE_REPEAT", at, "put a message of the user's between", detail=CONTINUED)
-            messages.append(User((Text(CONTINUED),)))
-            sources.append(None)
-        messages.append(message)
-        sources.append(source)
-    work.messages, work.sources = messages, sources
+            runs.append(_Run(User((Text(CONTINUED),)), None))
+        runs.append(_Run(message, source))
+    work.messages = [run.joined() for run in runs]
+    work.sources = [run.source for run in runs]
+
+
+def _is_same_role(before: Message, message: Message) -> bool:
+    if type(message) not in (User, Assistant) or type(before) is not type(message):
+        return False
+    return not (is_of_unknown_role(before) or is_of_unknown_role(message))
 
 
 def _thinks(message: Message) -> bool:

@@ -119,14 +119,15 @@ def foreign(work: Work) -> None:
             work.note("BLOCK_UNKNOWN", at, "left out what has no place here", part=part, detail=as_text(part), lost=lost)
         if gone:
             work.remove(at, gone)
-            # A message of a role that only its own provider knows is kept as one such part.
-            keep[at] = not (type(message) is User and len(message.parts) == 1 and _is_message(gone[0]))
+            keep[at] = not is_of_unknown_role(message)
         if message.ext is not None and (work.options.strict or work.limits.fields is not None):
             _without_fields(work, at, message.ext)
     work.keep(keep)
 
 
-def _is_message(part: Part) -> bool:
+def is_of_unknown_role(message: Message) -> bool:
+    """Whether the message is of a role that only its own provider knows: it is kept as one part."""
+    part = message.parts[0] if len(message.parts) == 1 and type(message) is User else None
     return type(part) is Opaque and isinstance(part.raw, dict) and "role" in part.raw
 
 

@@ -16,6 +16,7 @@ from suture.healing.neighbours import apart, bridge, neighbours
 from suture.healing.order import roles, tail
 from suture.healing.parts import foreign, order, pictures, reasoning, servers
 from suture.healing.signatures import signatures
+from suture.healing.unsigned import unsigned
 from suture.healing.work import Work
 
 Pass: TypeAlias = Callable[[Work], None]
@@ -42,6 +43,7 @@ PASSES: tuple[tuple[Pass, frozenset[str] | None], ...] = (
     (arguments, frozenset(("ARGS_TYPE", "ARGS_NOT_OBJECT", "ARGS_UNPARSABLE", "SURROGATE_LONE"))),
     (pairs, IDS | _RESULTS),
     (reasoning, frozenset(("THINKING_UNSIGNED",))),
+    (unsigned, frozenset(("SIGNATURE_FORM", "THINKING_FOREIGN"))),
     (foreign, frozenset(("BLOCK_UNKNOWN", "FIELD_UNKNOWN"))),
     (order, frozenset(("CALL_NOT_TAIL",))),
     (servers, _SERVERS),

@@ -7,7 +7,7 @@ import msgspec
 from suture.healing.order import CONTINUED
 from suture.healing.parts import is_of_unknown_role
 from suture.healing.work import Work
-from suture.messages import Assistant, Message, Reasoning, Text, ToolCall, ToolResult, User
+from suture.messages import Assistant, Message, Reasoning, System, Text, ToolCall, ToolResult, User
 
 NOTED = "(noted)"
 
@@ -59,12 +59,15 @@ class _Run:
         self.source = source
         self.parts = list(message.parts)
         self.thinks = _thinks(message)
+        self.says = _says(message)
         self.only_thinks = bool(message.parts) and all(type(part) is Reasoning for part in message.parts)
 
-    def takes(self, message: Message) -> bool:
+    def takes(self, message: Message, *, text_with_calls: bool) -> bool:
         """Whether the next message may become one with it. A turn in which a model thought stays as it was made; but
         thoughts alone, and calls that only follow, are blocks of one answer that were stored as a message each.
         """
+        if not text_with_calls and type(message) is Assistant and self.says != _says(message):
+            return False
         if self.only_thinks or not (self.thinks or _thinks(message)):
             return True
         return bool(message.parts) and all(type(part) is ToolCall for part in message.parts)
@@ -91,8 +94,8 @@ def neighbours(work: Work) -> None:
     runs: list[_Run] = []
     for at, (message, source) in enumerate(zip(work.messages, work.sources, strict=True)):
         before = runs[-1] if runs else None
-        if before is not None and _is_same_role(before.message, message):
-            if before.takes(message):
+        if before is not None and _is_same_role(work, before.message, message):
+            if before.takes(message, text_with_calls=work.limits.text_with_calls):
                 work.note("ROLE_REPEAT", at, "joined the message with the one before")
                 before.add(message)
                 continue
@@ -103,10 +106,17 @@ def neighbours(work: Work) -> None:
     work.sources = [run.source for run in runs]
 
 
-def _is_same_role(before: Message, message: Message) -> bool:
-    if type(message) not in (User, Assistant) or type(before) is not type(message):
+def _is_same_role(work: Work, before: Message, message: Message) -> bool:
+    if type(before) is not type(message) or type(message) is ToolResult:
         return False
+    if type(message) is System:
+        return work.limits.system == "apart"
     return not (is_of_unknown_role(before) or is_of_unknown_role(message))
+
+
+def _says(message: Message) -> bool:
+    """Whether the message says something, rather than only thinking or calling tools."""
+    return any(type(part) not in (Reasoning, ToolCall) for part in message.parts)
 
 
 def _thinks(message: Message) -> bool:

@@ -19,7 +19,7 @@ def marks(request: Json) -> int:
 def without_marks(request: Json) -> tuple[Json, list[str]]:
     """The request with at most four marks, and the paths of those that went: the earliest of the messages.
 
-    One that is all that its message holds stays.
+    One that would leave its message empty stays.
     """
     over = marks(request) - MOST
     if over <= 0:
@@ -28,11 +28,12 @@ def without_marks(request: Json) -> tuple[Json, list[str]]:
     paths: list[str] = []
     for index, message in enumerate(messages):
         content = message.get("content")
-        if len(paths) == over or not isinstance(content, list) or all(is_a(block, "cachePoint") for block in content):
+        if len(paths) == over or not isinstance(content, list):
             continue
         kept: list[object] = []
         for at, block in enumerate(content):
-            if is_a(block, "cachePoint") and len(paths) < over:
+            is_last = at == len(content) - 1 and not kept
+            if is_a(block, "cachePoint") and len(paths) < over and not is_last:
                 paths.append(f"messages[{index}].content[{at}]")
             else:
                 kept.append(block)

@@ -31,7 +31,7 @@ from suture.formats.bedrock.rules import RULE_OF, RULES
 from suture.formats.bedrock.tools import tools_of
 from suture.formats.limits import Limits
 from suture.formats.pairs import Pairs, Stray
-from suture.formats.rule import Finding, by_place, finding
+from suture.formats.rule import Finding, Severity, by_place, finding
 from suture.formats.wire import kind_of, not_an_object, not_content, text_id
 
 THINKING_OFF = "thinking: off"
@@ -76,7 +76,7 @@ class _Check:
             if len(message) > 2:
                 self._fields(index, message)
             self.has_spoken = self.has_spoken or role != "system"
-            if role == before and role in ("user", "assistant"):
+            if role == before and self.has_spoken and role in ("user", "assistant", "system"):
                 self.add("ROLE_REPEAT", f"messages[{index}]", f"Two messages of the role {role!r} stand in a row.", i=index)
             if role == "assistant":
                 if self.pairs.open and not continues(self.messages[index - 1], message):
@@ -97,9 +97,17 @@ class _Check:
         self.put(code, path, sentence, call, facts)
 
     def put(
-        self, code: str, path: str, sentence: str, call: str | None, facts: Mapping[str, str | int], **more: Any
+        self,
+        code: str,
+        path: str,
+        sentence: str,
+        call: str | None,
+        facts: Mapping[str, str | int],
+        severity: Severity | None = None,
+        hint: str | None = None,
     ) -> None:
-        self.found.append(finding(RULES[RULE_OF[code]], code, path, sentence, call, facts, **more))
+        rule = RULES[RULE_OF[code]]
+        self.found.append(finding(rule, code, path, sentence, call, facts, severity=severity, hint=hint))
 
     # Messages
 
@@ -185,7 +193,7 @@ class _Check:
                     if calls and self.limits.calls_last:
                         path = f"messages[{index}].content[{at}]"
                         self.add("CALL_NOT_TAIL", path, "Something follows a call; calls come last.", i=index, j=at)
-        self._together(index, calls, results, others)
+        self._together(index, content, calls, results, others)
         self._documents(index, content, role)
 
     def _other_block(self, index: int, at: int, block: Json, role: str) -> bool:
@@ -311,11 +319,12 @@ class _Check:
             return
         self.put("BLOCK_UNKNOWN", path, f"The block is of the unknown kind {kind!r}; it is sent as it is.", None, facts)
 
-    def _together(self, index: int, calls: int, results: int, others: int) -> None:
+    def _together(self, index: int, content: list[Json], calls: int, results: int, others: int) -> None:
         """Words beside tool blocks, which some models refuse."""
         path = f"messages[{index}]"
         if calls and others and not self.limits.text_with_calls:
-            self.add("TEXT_WITH_TOOL", path, "Words stand beside calls.", i=index, block="use")
+            if any("text" in block or words_in(block) for block in content):
+                self.add("TEXT_WITH_TOOL", path, "Words stand beside calls.", i=index, block="use")
         if results and others and not self.limits.user_after_result:
             self.add("USER_AFTER_TOOL", path, "Words stand beside results.", i=index, block="result")
 
@@ -364,7 +373,7 @@ class _Check:
             self.add("RESULT_ORPHAN", path, sentence, stray.id or None, i=stray.i)
 
     def _is_split(self, start: int, at: int) -> bool:
-        """Whether the message is one of several of the user's that follow the call, the first of which begins with a result."""
+        """Whether it is one of several messages of the user's behind the call, the first of which begins with a result."""
         first = start + 1
         while first < len(self.messages) and self.messages[first]["role"] == "assistant" and first < at:
             if not continues(self.messages[first - 1], self.messages[first]):
@@ -402,8 +411,10 @@ class _Check:
         """What the request needs beside its history."""
         if self.has_tools and not tools_of(self.request):
             sentence = "The history holds calls or results, and the request defines no tools."
-            more: dict[str, Any] = {} if self.whole else {"severity": "DEG", "hint": DEFINE_TOOLS}
-            self.put("TOOLS_MISSING", "toolConfig", sentence, None, {}, **more)
+            if self.whole:
+                self.add("TOOLS_MISSING", "toolConfig", sentence)
+            else:
+                self.put("TOOLS_MISSING", "toolConfig", sentence, None, {}, severity="DEG", hint=DEFINE_TOOLS)
         if self.family.signed:
             if (number := marks(self.request)) > MOST:
                 self.add("CACHE_MARKS", "messages", f"{number} marks for the cache; {MOST} are allowed.", n=number)

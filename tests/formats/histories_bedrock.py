@@ -30,8 +30,8 @@ def call(ids: st.SearchStrategy[str], inputs: st.SearchStrategy[Any]) -> st.Sear
 
 
 def result(ids: st.SearchStrategy[str], *, odd: bool) -> st.SearchStrategy[Json]:
-    part = RESULTS.map(lambda words: {"text": words}) | st.sampled_from([{"json": {"n": 1}}])
-    contents = st.lists(part, min_size=1, max_size=2)
+    part: st.SearchStrategy[Json] = RESULTS.map(lambda words: {"text": words}) | st.just({"json": {"n": 1}})
+    contents: st.SearchStrategy[Any] = st.lists(part, min_size=1, max_size=2)
     if odd:
         odd_part = part | st.sampled_from([{"json": [1, 2]}, {"type": "text", "text": "typed"}, PICTURE, document("a.b")])
         contents = st.lists(odd_part, max_size=3) | RESULTS

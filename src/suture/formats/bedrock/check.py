@@ -38,6 +38,7 @@ THINKING_OFF = "thinking: off"
 DEFINE_TOOLS = "toolConfig: define the tools that the history calls"
 
 _MESSAGE = frozenset(("role", "content"))
+_ROLES = frozenset(("user", "assistant", "system"))
 _MEDIA = frozenset(("image", "document", "video"))
 
 
@@ -63,6 +64,8 @@ class _Check:
         self.open_tail = open_tail
         self.pairs = Pairs(unique_in_history=limits.ids_unique_in == "history")
         self.ends: dict[int, int] = {}  # where the run of user messages ends that begins there
+        self.starts: dict[int, int] = {}  # of an assistant message that goes on with a turn: where that begins
+        self.last_of: dict[int, int] = {}  # where the turn that begins there ends
         self.documents: set[str] = set()
         self.has_tools = False
         self.has_spoken = False  # somebody other than the system
@@ -76,15 +79,15 @@ class _Check:
             if len(message) > 2:
                 self._fields(index, message)
             self.has_spoken = self.has_spoken or role != "system"
-            if role == before and self.has_spoken and role in ("user", "assistant", "system"):
+            if role == before and self.has_spoken and role in _ROLES:
                 self.add("ROLE_REPEAT", f"messages[{index}]", f"Two messages of the role {role!r} stand in a row.", i=index)
             if role == "assistant":
-                if self.pairs.open and not continues(self.messages[index - 1], message):
-                    self.pairs.close()
+                self._turn(index, message)
             elif role != "user":
                 self.pairs.close()
                 self._other(index, role)
-            self._content(index, role, message.get("content"))
+            if role in _ROLES:
+                self._content(index, role, message.get("content"))
             if role == "user" and self.pairs.open:
                 self.pairs.close()
             before = role
@@ -148,6 +151,16 @@ class _Check:
                     self._blank(f"system[{at}]", 0, at, text)
         elif content is not None:
             raise not_content(content, "system")
+
+    def _turn(self, index: int, message: Json) -> None:
+        """An assistant message: another turn, unless it goes on with the calls of the one before."""
+        if not self.pairs.open:
+            return
+        if not continues(self.messages[index - 1], message):
+            self.pairs.close()
+            return
+        start = self.starts[index] = self.starts.get(index - 1, index - 1)
+        self.last_of[start] = index
 
     def _other(self, index: int, role: str) -> None:
         if not self.has_spoken:
@@ -322,9 +335,9 @@ class _Check:
     def _together(self, index: int, content: list[Json], calls: int, results: int, others: int) -> None:
         """Words beside tool blocks, which some models refuse."""
         path = f"messages[{index}]"
-        if calls and others and not self.limits.text_with_calls:
-            if any("text" in block or words_in(block) for block in content):
-                self.add("TEXT_WITH_TOOL", path, "Words stand beside calls.", i=index, block="use")
+        beside = calls and others and not self.limits.text_with_calls
+        if beside and any("text" in block or words_in(block) for block in content):
+            self.add("TEXT_WITH_TOOL", path, "Words stand beside calls.", i=index, block="use")
         if results and others and not self.limits.user_after_result:
             self.add("USER_AFTER_TOOL", path, "Words stand beside results.", i=index, block="result")
 
@@ -374,11 +387,7 @@ class _Check:
 
     def _is_split(self, start: int, at: int) -> bool:
         """Whether it is one of several messages of the user's behind the call, the first of which begins with a result."""
-        first = start + 1
-        while first < len(self.messages) and self.messages[first]["role"] == "assistant" and first < at:
-            if not continues(self.messages[first - 1], self.messages[first]):
-                return False
-            first += 1
+        first = self.last_of.get(self.starts.get(start, start), start) + 1
         blocks = _list(self.messages[first]) if first < at else []
         return first < at < self._end(first) and any(is_a(block, "toolResult") for block in blocks[:1])
 

@@ -84,7 +84,7 @@ class Rewriting:
         self.sources = healed.sources
         self.homes = [None if source is None else decoded.homes[source] for source in healed.sources]
         self.sizes = Counter(decoded.homes)
-        self.came: dict[int, list[Json | None]] = {}
+        self.given: dict[int, tuple[dict[int, Json], list[Json]]] = {}
 
     def run(self) -> Rewritten:
         """The wire messages; what did not change is the very object that it was."""
@@ -132,18 +132,19 @@ class Rewriting:
         old, home = self.decoded.messages[source], self.decoded.homes[source]
         if _whole(old):
             return written(message)
-        content = self.raw[home].get("content")
-        blocks = [block for _, block in blocks_of(content, f"messages[{home}].content")]
+        results, given = self._as_given(home)
         if type(old) is ToolResult:
-            came = self._result(home, source, blocks) if message is old else None
-            return written(message) if came is None else [came]
-        given = [block for block in blocks if not is_result(block)]
+            came = results[source] if message is old else {}
+            return [came] if is_regular(came) else written(message)
         as_came = {id(part): block for part, block in zip(old.parts, given, strict=True) if is_regular(block)}
         pairs = [(part, as_came.get(id(part))) for part in message.parts]
         return [block for part, came in pairs if (block := block_of(part) if came is None else came) is not None]
 
-    def _result(self, home: int, source: int, blocks: Sequence[Json]) -> Json | None:
-        """The block that a result came as; None where its shape may not be sent."""
-        if home not in self.came:
-            self.came[home] = [block if is_regular(block) else None for block in blocks if is_result(block)]
-        return self.came[home][source - self.decoded.results_of(home)[0]]
+    def _as_given(self, home: int) -> tuple[dict[int, Json], list[Json]]:
+        """The results of a message of the input, by the index of what each became, and its other blocks."""
+        if home not in self.given:
+            blocks = [block for _, block in blocks_of(self.raw[home].get("content"), f"messages[{home}].content")]
+            results = [block for block in blocks if is_result(block)]
+            by_index = dict(zip(self.decoded.results_of(home), results, strict=True))
+            self.given[home] = by_index, [block for block in blocks if not is_result(block)]
+        return self.given[home]

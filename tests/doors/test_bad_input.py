@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
+from suture.formats import names_of_formats
 from tests.doors.shell import suture
 
 MESSAGE = '{"role": "user", "content": "hi"}'
@@ -73,7 +74,7 @@ ROWS = (
     Row(
         "either.json",
         f"[{MESSAGE}]".encode(),
-        ": The history fits 'openai-chat' and 'anthropic' alike; name the right one with --format F.",
+        ": The history fits 'openai-chat', 'anthropic' and 'bedrock' alike; name the right one with --format F.",
         "AmbiguousFormat",
     ),
 )
@@ -137,7 +138,7 @@ def test_a_format_that_is_not_known(option: str) -> None:
     """A wrong name is answered with the right ones."""
     said = suture("heal", "-", option, "openai-chatt", stdin=f"[{MESSAGE}, {CALL}]".encode())
     assert said.status == 2
-    assert "There is no format 'openai-chatt'; there are 'openai-chat' and 'anthropic'." in said.err
+    assert f"There is no format 'openai-chatt'; there are {names_of_formats()}." in said.err
 
 
 def test_a_history_in_another_format_than_said(tmp_path: Path) -> None:

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from suture.errors import AmbiguousFormat, ConfigurationError, HistoryError, NotJson, UnhealableHistory, UnknownFormat
+from suture.formats import names_of_formats
 from suture.healing import diagnose, dump_messages, fit, heal, load_messages
 
-HERE = "there are 'openai-chat' and 'anthropic'."
+HERE = f"there are {names_of_formats()}."
 USER = {"role": "user", "content": "q"}
 CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 USE = {"type": "tool_use", "id": "t1", "name": "f", "input": {}}
@@ -143,13 +144,13 @@ def nested(levels: int) -> object:
             [USER],
             None,
             AmbiguousFormat,
-            "The history fits 'openai-chat' and 'anthropic' alike; name the right one with format=....",
+            "The history fits 'openai-chat', 'anthropic' and 'bedrock' alike; name the right one with format=....",
         ),
         (
             [],
             None,
             AmbiguousFormat,
-            "The history fits 'openai-chat' and 'anthropic' alike; name the right one with format=....",
+            "The history fits 'openai-chat', 'anthropic' and 'bedrock' alike; name the right one with format=....",
         ),
         (
             [USER, {"role": "assistant", "tool_calls": [CALL], "content": [USE]}],
@@ -259,7 +260,7 @@ def test_a_format_is_named_by_a_text() -> None:
         fit([], 3)  # type: ignore[arg-type]
     assert str(caught.value) == f"A format is named by a text, not int; {HERE}"
     with pytest.raises(UnknownFormat):
-        dump_messages([], "bedrock")
+        dump_messages([], "novelty")
 
 
 @pytest.mark.parametrize("history", [[], {"messages": []}, {"messages": [], "system": "s"}])
@@ -276,7 +277,7 @@ def test_an_empty_history_is_no_fault(history: object, format: str) -> None:
 
 def test_what_cannot_be_healed_is_refused_with_its_findings() -> None:
     """A block without a type may be anything, so it is neither sent nor dropped."""
-    history = [{"role": "user", "content": [{"text": "q"}]}]
+    history = [{"role": "user", "content": [{"words": "q"}]}]
     before = copy.deepcopy(history)
     with pytest.raises(UnhealableHistory) as caught:
         heal(history, "anthropic")

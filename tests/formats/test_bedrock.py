@@ -445,6 +445,7 @@ VALID: list[list[Json]] = [
     [user(text(), PNG, PDF, MARK), said(CITED), user({"guardContent": {"text": {"text": "q"}}})],
     [user(text(), {"image": {"format": "png", "source": {"s3Location": {"uri": "s3://b/x"}}}}), said(*SERVER, text("found")), U],
     [U, said(use()), user(result(content=[])), DONE],
+    [U, said(use("a"), use("b")), user(result("a"), MARK, result("b"), MARK, text("so"), MARK)],
     [user({"hologram": {"x": 1}}), said({"reasoningContent": {"novelty": "x"}}), U],
     [user(text(), {"document": {**PDF["document"], "name": "Q1_report (2) [x]"}})],
     [U, said(use(extra=1)), user({"toolResult": {**result()["toolResult"], "extra": 1, "status": "odd"}})],

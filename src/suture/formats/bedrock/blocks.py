@@ -6,7 +6,8 @@ that, and written with one member each (BDR-BLOCKS).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from suture.errors import HistoryError
 from suture.formats.base import Json
@@ -78,6 +79,31 @@ def blocks_of(content: object, path: str) -> Iterator[tuple[int, Json]]:
             raise not_an_object(block, f"{path}[{at}]")
         for piece in pieces(block):
             yield at, piece
+
+
+class Answer(NamedTuple):
+    """A result, with the marks for the cache that stand before it among the results."""
+
+    at: int
+    block: Json
+    marks: list[Json]
+
+
+def arranged(blocks: Iterable[tuple[int, Json]]) -> tuple[list[Answer], list[tuple[int, Json]]]:
+    """The results of a message, and its other blocks, each with its index. A mark goes with the result behind it."""
+    results: list[Answer] = []
+    others: list[tuple[int, Json]] = []
+    marks: list[tuple[int, Json]] = []
+    for at, block in blocks:
+        if is_result(block):
+            results.append(Answer(at, block, [mark for _, mark in marks]))
+            marks = []
+        elif "cachePoint" in block:
+            marks.append((at, block))
+        else:
+            others += [*marks, (at, block)]
+            marks = []
+    return results, [*others, *marks]
 
 
 def is_result(block: Json) -> bool:

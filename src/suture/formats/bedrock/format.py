@@ -13,7 +13,7 @@ from typing import ClassVar
 from suture.formats.base import Decoded, Json, Offer, Rewritten, Settled, Written, is_whole
 from suture.formats.bedrock import check as bedrock_check
 from suture.formats.bedrock import tools, write
-from suture.formats.bedrock.blocks import MEMBERS, blocks_of, is_result, pieces
+from suture.formats.bedrock.blocks import MEMBERS, Answer, arranged, blocks_of, pieces
 from suture.formats.bedrock.cache import without_marks
 from suture.formats.bedrock.documents import with_named_documents
 from suture.formats.bedrock.models import family_of, takes_prefill
@@ -158,9 +158,9 @@ class Bedrock:
         first, last = decoded.range_of(home)
         if not isinstance(content, list) or raw[home]["role"] not in ("user", "assistant", "system"):
             return {index: [path] for index in range(first, last)}
-        blocks = list(blocks_of(content, path))
-        results = [f"{path}.content[{at}]" for at, block in blocks if is_result(block)]
-        others = [f"{path}.content[{at}]" for at, block in blocks if not is_result(block)]
+        answers, blocks = arranged(blocks_of(content, path))
+        results = [f"{path}.content[{answer.at}]" for answer in answers]
+        others = [f"{path}.content[{at}]" for at, _ in blocks]
         found = {index: [place] for index, place in zip(decoded.results_of(home), results, strict=True)}
         return {index: found.get(index, [path, *others]) for index in range(first, last)}
 
@@ -174,25 +174,21 @@ def _messages(raw: Json, path: str) -> Iterator[Message]:
     if role not in ("user", "assistant", "system"):
         yield User((Opaque(NAME, raw),))
         return
-    parts: list[Part] = []
-    results: list[Message] = []
-    for at, block in blocks_of(raw.get("content"), path):
-        if is_result(block):
-            results.append(_result(block, f"{path}[{at}]"))
-        else:
-            parts.append(part_of(block, f"{path}[{at}]"))
+    answers, others = arranged(blocks_of(raw.get("content"), path))
+    results = [_result(answer, f"{path}[{answer.at}]") for answer in answers]
+    parts = tuple([part_of(block, f"{path}[{at}]") for at, block in others])
     ext = _ext(rest(raw, _MESSAGE)) if len(raw) > 2 else None
     if role == "user":
         yield from results
         if parts or not results:
-            yield User(tuple(parts), None, ext)
+            yield User(parts, None, ext)
         return
-    yield Assistant(tuple(parts), None, ext) if role == "assistant" else System(tuple(parts), None, ext)
+    yield Assistant(parts, None, ext) if role == "assistant" else System(parts, None, ext)
     yield from results
 
 
-def _result(block: Json, path: str) -> ToolResult:
-    inner = block["toolResult"]
+def _result(answer: Answer, path: str) -> ToolResult:
+    inner = answer.block["toolResult"]
     if not isinstance(inner, dict):
         raise not_an_object(inner, f"{path}.toolResult")
     status = inner.get("status")
@@ -200,6 +196,8 @@ def _result(block: Json, path: str) -> ToolResult:
     extra = rest(inner, _RESULT)
     if "status" in inner and error is None:
         extra["status"] = status
+    if answer.marks:
+        extra[write.MARKS] = answer.marks
     parts = tuple(_parts(inner.get("content"), f"{path}.toolResult.content"))
     return ToolResult(parts=parts, ext=_ext(extra), call_id=text_id(inner.get("toolUseId")), error=error)
 

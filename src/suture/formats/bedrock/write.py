@@ -7,12 +7,16 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from suture.formats.base import Decoded, Json, Rewritten, Written
-from suture.formats.bedrock.blocks import blocks_of, is_regular, is_regular_message, is_result, results_behind
+from suture.formats.bedrock.blocks import arranged, blocks_of, is_regular, is_regular_message, results_behind
 from suture.formats.bedrock.parts import NAME, block_of
 from suture.formats.wire import own, rest
 from suture.messages import Assistant, Message, Opaque, System, ToolResult, User
 
+# In `ext` of a result: the marks for the cache that stand before it.
+MARKS = "marks"
+
 _MESSAGE = frozenset(("role", "content"))
+_SHAPE = frozenset((MARKS,))
 
 
 def encode(messages: Sequence[Message]) -> list[Json]:
@@ -38,7 +42,13 @@ def written(message: Message) -> list[Json]:
     if type(message) is not ToolResult:
         return blocks
     status = {} if message.error is None else {"status": "error" if message.error else "success"}
-    return [{"toolResult": {"toolUseId": message.call_id, "content": blocks, **status, **own(message.ext, NAME)}}]
+    extra = rest(own(message.ext, NAME), _SHAPE)
+    return [*_marks(message), {"toolResult": {"toolUseId": message.call_id, "content": blocks, **status, **extra}}]
+
+
+def _marks(result: ToolResult) -> list[Json]:
+    marks = own(result.ext, NAME).get(MARKS)
+    return marks if isinstance(marks, list) else []
 
 
 def _wire(draft: Sequence[Message], blocks: list[Json]) -> Json:
@@ -135,7 +145,7 @@ class Rewriting:
         results, given = self._as_given(home)
         if type(old) is ToolResult:
             came = results[source] if message is old else {}
-            return [came] if is_regular(came) else written(message)
+            return [*_marks(old), came] if is_regular(came) else written(message)
         as_came = {id(part): block for part, block in zip(old.parts, given, strict=True) if is_regular(block)}
         pairs = [(part, as_came.get(id(part))) for part in message.parts]
         return [block for part, came in pairs if (block := block_of(part) if came is None else came) is not None]
@@ -143,8 +153,9 @@ class Rewriting:
     def _as_given(self, home: int) -> tuple[dict[int, Json], list[Json]]:
         """The results of a message of the input, by the index of what each became, and its other blocks."""
         if home not in self.given:
-            blocks = [block for _, block in blocks_of(self.raw[home].get("content"), f"messages[{home}].content")]
-            results = [block for block in blocks if is_result(block)]
+            content = self.raw[home].get("content")
+            answers, others = arranged(blocks_of(content, f"messages[{home}].content"))
+            results = [answer.block for answer in answers]
             by_index = dict(zip(self.decoded.results_of(home), results, strict=True))
-            self.given[home] = by_index, [block for block in blocks if not is_result(block)]
+            self.given[home] = by_index, [block for _, block in others]
         return self.given[home]

@@ -67,6 +67,7 @@ class _Check:
         self.starts: dict[int, int] = {}  # of an assistant message that goes on with a turn: where that begins
         self.last_of: dict[int, int] = {}  # where the turn that begins there ends
         self.documents: set[str] = set()
+        self.has_documents = False  # the message that is being read
         self.has_tools = False
         self.has_spoken = False  # somebody other than the system
 
@@ -192,6 +193,9 @@ class _Check:
         """The blocks of a message; `others` counts what is said beside calls, results and reasoning."""
         calls = results = others = 0
         for at, whole in enumerate(content):
+            if _is_words(whole) and not calls:
+                others += 1
+                continue
             if not isinstance(whole, dict):
                 raise not_an_object(whole, f"messages[{index}].content[{at}]")
             if len(whole) != 1:
@@ -206,8 +210,11 @@ class _Check:
                     if calls and self.limits.calls_last:
                         path = f"messages[{index}].content[{at}]"
                         self.add("CALL_NOT_TAIL", path, "Something follows a call; calls come last.", i=index, j=at)
-        self._together(index, content, calls, results, others)
-        self._documents(index, content, role)
+        if others and (calls or results):
+            self._together(index, content, calls, results)
+        if self.has_documents:
+            self._documents(index, content, role)
+            self.has_documents = False
 
     def _other_block(self, index: int, at: int, block: Json, role: str) -> bool:
         """Whether a block that is neither call nor result says something."""
@@ -220,6 +227,8 @@ class _Check:
             return False
         elif len(block) == 1 and not block.keys() & MEMBERS:
             self._unknown(index, at, next(iter(block)))
+        elif "document" in block:
+            self.has_documents = True
         return "cachePoint" not in block
 
     def _shape(self, index: int, at: int, block: Json) -> None:
@@ -247,9 +256,22 @@ class _Check:
             found = finding(RULES["BDR-USE-ROLE"], "BLOCK_UNKNOWN", path, sentence, facts={"i": index, "j": at})
             self.found.append(found)
             return 0
-        id, name = inner.get("toolUseId"), inner.get("name")
+        id, name, given = inner.get("toolUseId"), inner.get("name"), inner.get("input")
         self.pairs.add_call(index, at, text_id(id))
-        facts: dict[str, str | int] = {"i": index, "j": at, "m": index + 1, "k": at + 1, "field": "toolUseId"}
+        if not (self._is_id(id) and isinstance(name, str) and self.name_fits(name)):
+            self._names(path, id, name, {"i": index, "j": at, "m": index + 1, "k": at + 1, "field": "toolUseId"})
+        if not isinstance(given, dict):
+            code = "ARGS_TYPE" if isinstance(given, str) else "ARGS_NOT_OBJECT"
+            sentence = f"The input of the call is {kind_of(given)}, not an object."
+            self.add(code, path, sentence, text_id(id) or None, i=index, j=at)
+        return 1
+
+    def _is_id(self, id: object) -> bool:
+        longest = self.limits.id_length
+        return isinstance(id, str) and (longest is None or len(id) <= longest) and self.id_fits(id) is not None
+
+    def _names(self, path: str, id: object, name: object, facts: dict[str, str | int]) -> None:
+        """What is wrong with the id and the name of a call."""
         if not isinstance(id, str) or not id:
             self.add("ID_MISSING", path, "The call has no id that is a text.", **facts)
         elif self.limits.id_length is not None and len(id) > self.limits.id_length:
@@ -260,11 +282,6 @@ class _Check:
         if not isinstance(name, str) or not self.name_fits(name):
             sentence = f"The call's name {name!r} is no name of a tool: up to 64 letters, digits, _ and -."
             self.add("NAME_PATTERN", path, sentence, text_id(id) or None, **{**facts, "field": "name"})
-        if not isinstance(given := inner.get("input"), dict):
-            code = "ARGS_TYPE" if isinstance(given, str) else "ARGS_NOT_OBJECT"
-            sentence = f"The input of the call is {kind_of(given)}, not an object."
-            self.add(code, path, sentence, text_id(id) or None, i=index, j=at)
-        return 1
 
     def _result(self, index: int, at: int, block: Json, role: str, *, behind: bool) -> int:
         inner, path = block["toolResult"], f"messages[{index}].content[{at}]"
@@ -279,7 +296,8 @@ class _Check:
             self.add("RESULT_NOT_FIRST", path, sentence, id, i=index - 1, j=at, ids=id)
         if isinstance(content, list):
             for nth, part in enumerate(content):
-                self._in_result(index, at, nth, part, f"{path}.toolResult.content[{nth}]")
+                if not _is_words(part):
+                    self._in_result(index, at, nth, part, f"{path}.toolResult.content[{nth}]")
         elif content is None or isinstance(content, str):
             sentence = f"The content of the result is {kind_of(content)}, not a list of blocks."
             self.add("BLOCK_SHAPE", path, sentence, id or None, i=index, j=at)
@@ -293,6 +311,7 @@ class _Check:
         if not isinstance(part, dict):
             raise not_an_object(part, path)
         facts: dict[str, str | int] = {"i": index, "j": at, "k": nth}
+        self.has_documents = self.has_documents or "document" in part
         text = part.get("text", "-")
         if not isinstance(text, str) or not text or text.isspace():
             self._blank(path, index, at, text)
@@ -332,13 +351,13 @@ class _Check:
             return
         self.put("BLOCK_UNKNOWN", path, f"The block is of the unknown kind {kind!r}; it is sent as it is.", None, facts)
 
-    def _together(self, index: int, content: list[Json], calls: int, results: int, others: int) -> None:
+    def _together(self, index: int, content: list[Json], calls: int, results: int) -> None:
         """Words beside tool blocks, which some models refuse."""
         path = f"messages[{index}]"
-        beside = calls and others and not self.limits.text_with_calls
+        beside = calls and not self.limits.text_with_calls
         if beside and any("text" in block or words_in(block) for block in content):
             self.add("TEXT_WITH_TOOL", path, "Words stand beside calls.", i=index, block="use")
-        if results and others and not self.limits.user_after_result:
+        if results and not self.limits.user_after_result:
             self.add("USER_AFTER_TOOL", path, "Words stand beside results.", i=index, block="result")
 
     def _documents(self, index: int, content: list[Any], role: str) -> None:
@@ -405,7 +424,9 @@ class _Check:
         index = len(self.messages) - 1
         while index >= 0 and self.messages[index]["role"] == "user":
             blocks = _list(self.messages[index])
-            if not blocks or not all(is_a(block, "toolResult") for block in blocks):
+            if not blocks or not is_a(blocks[-1], "toolResult"):
+                return None
+            if not all(is_a(block, "toolResult") or is_a(block, "cachePoint") for block in blocks):
                 return None
             index -= 1
         if index < 0 or self.messages[index]["role"] != "assistant":
@@ -440,6 +461,14 @@ class _Check:
             sentence = "Thinking is on, and the turn that called the tools does not begin with its thinking."
             facts = {"i": start, "block": next(iter(content[0]), "")}
             self.put("THINKING_NOT_FIRST", f"messages[{start}].content[0]", sentence, None, facts, hint=THINKING_OFF)
+
+
+def _is_words(block: object) -> bool:
+    """Whether it is a text in which nothing is wrong."""
+    if type(block) is not dict or len(block) != 1:
+        return False
+    text = block.get("text")
+    return isinstance(text, str) and bool(text) and not text.isspace()
 
 
 def _says_something(content: object) -> bool:

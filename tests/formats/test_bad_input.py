@@ -144,7 +144,7 @@ def nested(levels: int) -> object:
             [USER],
             None,
             AmbiguousFormat,
-            "The history fits 'openai-chat', 'anthropic' and 'openai-responses' alike; name the right one with format=....",
+            f"The history fits {names_of_formats()} alike; name the right one with format=....",
         ),
         (
             [],
@@ -292,7 +292,7 @@ def test_a_format_is_named_by_a_text() -> None:
         fit([], 3)  # type: ignore[arg-type]
     assert str(caught.value) == f"A format is named by a text, not int; {HERE}"
     with pytest.raises(UnknownFormat):
-        dump_messages([], "bedrock")
+        dump_messages([], "novelty")
 
 
 @pytest.mark.parametrize("history", [[], {"messages": []}, {"messages": [], "system": "s"}])
@@ -309,7 +309,7 @@ def test_an_empty_history_is_no_fault(history: object, format: str) -> None:
 
 def test_what_cannot_be_healed_is_refused_with_its_findings() -> None:
     """A block without a type may be anything, so it is neither sent nor dropped."""
-    history = [{"role": "user", "content": [{"text": "q"}]}]
+    history = [{"role": "user", "content": [{"words": "q"}]}]
     before = copy.deepcopy(history)
     with pytest.raises(UnhealableHistory) as caught:
         heal(history, "anthropic")

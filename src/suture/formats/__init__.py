@@ -18,6 +18,7 @@ FORMATS = {
     "anthropic": "suture.formats.anthropic.format:Anthropic",
     "openai-responses": "suture.formats.openai_responses.format:OpenAIResponses",
     "gemini": "suture.formats.gemini.format:Gemini",
+    "bedrock": "suture.formats.bedrock.format:Bedrock",
 }
 
 

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 Reasons: TypeAlias = Literal["none", "signed", "text"]
+ReasoningBack: TypeAlias = Literal["as it came", "unsigned", "none"]
 
 
 class Pictures(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +40,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     name_pattern: str = "^[a-zA-Z0-9_-]{1,64}$"
     arguments: Literal["text", "object"] = "text"
     calls_last: bool = False
+    words_before_calls: bool = False  # words behind a call are another turn; thinking may stand there
     joins_turns: bool = False  # messages that only add calls to the one before count as one turn
     calls_after_words: bool = True  # a message with calls may follow another message of the assistant's
     text_with_calls: bool = True
@@ -55,9 +57,11 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     error_mark: bool = True  # a result can be marked as that of a failed call
     images_in_answers: bool = False  # an assistant's message keeps its pictures where results may have none
     fields: frozenset[str] | None = None  # what a message may carry; None leaves all that came
+    result_lists: bool = False  # the content of a result is always a list, in which no text is blank
     reasoning: Reasons = "none"
     thought_pattern: str | None = None  # the form of the signature of signed reasoning
     server_ids: str | None = None  # the form of the ids of calls that the provider runs itself
+    reasoning_back: ReasoningBack = "as it came"  # what goes back of the target's own where `reasoning` is none
     reasoning_field: str | None = None  # what stands in for reasoning that a message with calls must carry
     signature: str | None = None  # what stands in for the signature that the first call of each step must carry
     signature_pattern: str | None = None  # the form of the signatures of words and calls, where they are sent

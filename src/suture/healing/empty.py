@@ -60,7 +60,7 @@ def failures(work: Work) -> None:
 
 def _result(work: Work, at: int, result: ToolResult, gone: Sequence[Part]) -> None:
     # A result that is one blank text goes out as that text, which is allowed; in a list it is not.
-    listed = len(result.parts) > 1 or own(result.ext, work.format.name).get("content") == "list"
+    listed = work.limits.result_lists or len(result.parts) > 1 or own(result.ext, work.format.name).get("content") == "list"
     blank = {id(part) for part in gone} if listed else set()
     left = tuple([part for part in result.parts if id(part) not in blank])
     if len(left) < len(result.parts):

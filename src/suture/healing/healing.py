@@ -27,13 +27,15 @@ _LAYOUT = {
     "RESULT_NOT_FIRST": "moved the result before the other blocks",
     "RESULT_NOT_PURE": "moved the result into a message of its own",
     "RESULT_SPLIT": "moved the result to the others of its turn",
-    "RESULT_SHAPE": "wrote the result as an object",
     "ROLE_UNKNOWN": "gave the message the role that it has in this format",
     "CALL_MISPLACED": "moved the call into a message of the assistant's",
     "IMAGE_BESIDE": "moved the picture into the result that it stood beside",
     "ID_BLANK": "left out the blank id",
     "PART_SHAPE": "wrote the part as one that holds one thing",
     "SIGNATURE_PLACE": "moved the signature to the part that it belongs to",
+    "BLOCK_SHAPE": "wrote the blocks with one member each",
+    "RESULT_SHAPE": "wrote the result in a shape that results have in this format",
+    "ROLE_REPEAT": "joined the message with the one before",
 }
 
 
@@ -124,8 +126,8 @@ class Healing:
         work = Work(decoded.messages, form, self.limits, options, places, codes, offered, faults)
         work.found = frozenset(each.code for each in found)
         run(work)
-        moved = [self._moved(each) for each in found if each.code in _LAYOUT]
         written = form.rewrite(raw, decoded, Written(work.messages, work.sources))
+        moved = self._by_layout(found, work, written.homes)
         request, more = self._around({**self.request, form.key: written.messages}, work)
         self.request, over = settled(request, more, form, self.limits)
         self.homes = [None if home is None else self.homes[home] for home in written.homes]
@@ -143,6 +145,18 @@ class Healing:
             request = self.form.renamed(request, work.renamed)
         request, added = with_missing(request, self.form, self.limits, work.messages)
         return request, [*blank, *added]
+
+    def _by_layout(self, found: Sequence[Finding], work: Work, homes: Sequence[int | None]) -> list[Change]:
+        """What writing the messages mended: one that stood beside its like is joined if it is gone and no pass said so."""
+        noted = {each.path for each in work.changes if each.code == "ROLE_REPEAT"}
+        kept = set(homes)
+
+        def was_joined(each: Finding) -> bool:
+            return self.at_home(each.path) not in noted and index_in(each.path, self.form.key) not in kept
+
+        return [
+            self._moved(each) for each in found if each.code in _LAYOUT and (each.code != "ROLE_REPEAT" or was_joined(each))
+        ]
 
     def _moved(self, found: Finding) -> Change:
         path, action = self.at_home(found.path), _LAYOUT[found.code]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from suture.healing.order import CONTINUED
-from suture.healing.turns import goes_on
+from suture.healing.parts import is_of_unknown_role
 from suture.healing.work import Work
-from suture.messages import Assistant, Ext, Message, Opaque, Reasoning, Text, ToolCall, ToolResult, User
+from suture.messages import Assistant, Ext, Message, Reasoning, System, Text, ToolCall, ToolResult, User
 
 NOTED = "(noted)"
 
@@ -51,37 +51,74 @@ def bridge(work: Work) -> None:
     work.messages, work.sources = messages, sources
 
 
+class _Run:
+    """A message, and what of its neighbours is said in one with it."""
+
+    def __init__(self, message: Message, source: int | None) -> None:
+        self.message = message
+        self.source = source
+        self.ext = message.ext
+        self.parts = list(message.parts)
+        self.thinks = _thinks(message)
+        self.says = _says(message)
+        self.only_thinks = bool(message.parts) and all(type(part) is Reasoning for part in message.parts)
+
+    def takes(self, message: Message, *, text_with_calls: bool) -> bool:
+        """Whether the next message may become one with it. A turn in which a model thought stays as it was made; but
+        thoughts alone, and calls that only follow, are blocks of one answer that were stored as a message each.
+        """
+        if not text_with_calls and type(message) is Assistant and self.says != _says(message):
+            return False
+        if self.only_thinks or not (self.thinks or _thinks(message)):
+            return True
+        return bool(message.parts) and all(type(part) is ToolCall for part in message.parts)
+
+    def add(self, message: Message) -> None:
+        """Take the next message in."""
+        self.parts += message.parts
+        self.ext = _both(self.ext, message.ext)
+        self.thinks = self.thinks or _thinks(message)
+        self.only_thinks = self.only_thinks and all(type(part) is Reasoning for part in message.parts)
+
+    def joined(self) -> Message:
+        """All of it as one message; the very message where it is one."""
+        grown = len(self.parts) > len(self.message.parts)
+        return msgspec.structs.replace(self.message, parts=tuple(self.parts), ext=self.ext) if grown else self.message
+
+
 def neighbours(work: Work) -> None:
     """No two messages of one role stand beside each other, where the target refuses that.
 
-    They become one; but a turn in which a model thought stays as it was made, so the user speaks in between.
+    They become one; where a model thought and they must not, the user speaks in between.
     """
     if not work.limits.alternate:
         return
-    messages: list[Message] = []
-    sources: list[int | None] = []
+    runs: list[_Run] = []
     for at, (message, source) in enumerate(zip(work.messages, work.sources, strict=True)):
-        if messages and _role(message) is not None and _role(messages[-1]) is _role(message):
-            before = messages[-1]
-            if goes_on(before, message) or not (_thinks(before) or _thinks(message)):
+        before = runs[-1] if runs else None
+        if before is not None and _is_same_role(work, before.message, message):
+            if before.takes(message, text_with_calls=work.limits.text_with_calls):
                 work.note("ROLE_REPEAT", at, "joined the message with the one before")
-                messages[-1] = msgspec.structs.replace(
-                    before, parts=(*before.parts, *message.parts), ext=_both(before.ext, message.ext)
-                )
+                before.add(message)
                 continue
             work.note("ROLE_REPEAT", at, "put a message of the user's between", detail=CONTINUED)
-            messages.append(User((Text(CONTINUED),)))
-            sources.append(None)
-        messages.append(message)
-        sources.append(source)
-    work.messages, work.sources = messages, sources
+            runs.append(_Run(User((Text(CONTINUED),)), None))
+        runs.append(_Run(message, source))
+    work.messages = [run.joined() for run in runs]
+    work.sources = [run.source for run in runs]
 
 
-def _role(message: Message) -> type[User | Assistant] | None:
-    """Who speaks; None for results, system text, and a message of a role that only its provider knows."""
-    if any(type(part) is Opaque and isinstance(part.raw, dict) and "role" in part.raw for part in message.parts):
-        return None
-    return User if type(message) is User else Assistant if type(message) is Assistant else None
+def _is_same_role(work: Work, before: Message, message: Message) -> bool:
+    if type(before) is not type(message) or type(message) is ToolResult:
+        return False
+    if type(message) is System:
+        return work.limits.system == "apart"
+    return not (is_of_unknown_role(before) or is_of_unknown_role(message))
+
+
+def _says(message: Message) -> bool:
+    """Whether the message says something, rather than only thinking or calling tools."""
+    return any(type(part) not in (Reasoning, ToolCall) for part in message.parts)
 
 
 def _both(left: Ext | None, right: Ext | None) -> Ext | None:

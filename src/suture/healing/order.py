@@ -6,10 +6,11 @@ import msgspec
 
 from suture.formats.wire import own, without_key
 from suture.healing.work import Work
-from suture.messages import Assistant, Opaque, System, Text, User
+from suture.messages import Assistant, Opaque, Part, System, Text, ToolCall, User
 
 CONTINUED = "(conversation continues)"
 GO_ON = "Continue."
+_TOOLS = frozenset(("toolUse", "toolResult"))  # at Bedrock, the member of a block is its type
 SYSTEM_MARK = "[System message]"
 SYSTEM_HINT = "system: pass the leading system text as the request's own 'system'"
 
@@ -82,7 +83,7 @@ def tail(work: Work) -> None:
     last = work.messages[-1] if work.messages else None
     if type(last) is not Assistant or last.calls:
         return
-    if work.limits.pauses and last.parts and type(last.parts[-1]) is Opaque:
+    if work.limits.pauses and last.parts and _waits(last.parts[-1]):
         return
     at = len(work.messages) - 1
     if not work.limits.prefill:
@@ -94,3 +95,11 @@ def tail(work: Work) -> None:
     if not work.limits.trailing_space and type(part) is Text and part.text != part.text.rstrip():
         work.note("TRAILING_WHITESPACE", at, "cut the white space at the end", part=part)
         work.replace(at, parts=(*last.parts[:-1], msgspec.structs.replace(part, text=part.text.rstrip())))
+
+
+def _waits(part: Part) -> bool:
+    """Whether a turn that ends in the part goes on when it is sent back: a call, or what a tool of the provider's did."""
+    raw = part.raw if type(part) is Opaque else None
+    if not isinstance(raw, dict):
+        return type(part) is ToolCall
+    return str(raw.get("type")).endswith(("tool_use", "tool_result")) or not raw.keys().isdisjoint(_TOOLS)

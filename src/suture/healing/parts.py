@@ -123,14 +123,15 @@ def foreign(work: Work) -> None:
             work.note("BLOCK_UNKNOWN", at, action, part=part, detail=as_text(part), lost=lost, case=case)
         if gone:
             work.remove(at, gone)
-            # A message of a role that only its own provider knows is kept as one such part.
-            keep[at] = not (type(message) is User and len(message.parts) == 1 and _is_message(gone[0]))
+            keep[at] = not is_of_unknown_role(message)
         if message.ext is not None and (work.options.strict or work.limits.fields is not None):
             _without_fields(work, at, message.ext)
     work.keep(keep)
 
 
-def _is_message(part: Part) -> bool:
+def is_of_unknown_role(message: Message) -> bool:
+    """Whether the message is of a role that only its own provider knows: it is kept as one part."""
+    part = message.parts[0] if len(message.parts) == 1 and type(message) is User else None
     return type(part) is Opaque and isinstance(part.raw, dict) and "role" in part.raw
 
 
@@ -153,6 +154,8 @@ def _may_stand(work: Work, message: Message, part: Part) -> bool:
 
 def order(work: Work) -> None:
     """Calls end their message, where the target wants that. Thinking never moves, so it is left out instead."""
+    if work.limits.words_before_calls:
+        _words_first(work)
     if not work.limits.calls_last:
         return
     for at, message in enumerate(work.messages):
@@ -167,6 +170,16 @@ def order(work: Work) -> None:
             calls = [part for part in parts if type(part) is ToolCall]
             work.note("CALL_NOT_TAIL", at, "moved what stood behind the calls before them", part=behind[0])
             work.replace(at, parts=(*parts[:first], *behind, *calls))
+
+
+def _words_first(work: Work) -> None:
+    for at, message in enumerate(work.messages):
+        behind = [part for part in _behind(message) if type(part) is Text] if type(message) is Assistant else []
+        if behind:
+            first = next(index for index, part in enumerate(message.parts) if type(part) is ToolCall)
+            rest = [part for part in message.parts[first:] if type(part) is not Text]
+            work.note("CALL_NOT_TAIL", at, "moved the words behind the calls before them", part=behind[0])
+            work.replace(at, parts=(*message.parts[:first], *behind, *rest))
 
 
 def _behind(message: Message) -> list[Part]:

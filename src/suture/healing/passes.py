@@ -22,6 +22,7 @@ from suture.healing.sequence import sequence
 from suture.healing.servers import server_words, servers
 from suture.healing.signatures import signatures, stand_in_signatures
 from suture.healing.thoughts import thoughts
+from suture.healing.unsigned import unsigned
 from suture.healing.work import Work
 
 Pass: TypeAlias = Callable[[Work], None]
@@ -60,6 +61,7 @@ PASSES: tuple[tuple[Pass, frozenset[str] | None], ...] = (
     (pairs, IDS | _RESULTS),
     (sequence, frozenset()),
     (reasoning, frozenset(("THINKING_UNSIGNED", "THINKING_FOREIGN"))),
+    (unsigned, frozenset(("SIGNATURE_FORM", "THINKING_FOREIGN"))),
     (thoughts, _THOUGHTS),
     (server_words, frozenset(("BLOCK_UNKNOWN",))),
     (foreign, frozenset(("BLOCK_UNKNOWN", "FIELD_UNKNOWN"))),

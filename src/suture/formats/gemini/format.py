@@ -34,6 +34,7 @@ class Gemini:
     head_keys: ClassVar[tuple[str, ...]] = ("systemInstruction", "system_instruction")
     rules: ClassVar[Mapping[str, Rule]] = RULES
     rule_of: ClassVar[Mapping[str, str]] = RULE_OF
+    borrowed: ClassVar[frozenset[str]] = frozenset()
     fields: ClassVar[frozenset[str]] = frozenset(("response", "spelling", "parts"))
 
     def limits(self, variant: str) -> Limits:

@@ -33,6 +33,7 @@ class OpenAIResponses:
         """What that dialect or model takes."""
         return Limits(
             id_length=64,
+            words_before_calls=True,
             item_ids=True,
             goes_on=frozenset(("previous_response_id", "conversation")),
             references=frozenset(("item_reference",)),

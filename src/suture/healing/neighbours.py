@@ -5,8 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from suture.healing.order import CONTINUED
+from suture.healing.parts import is_message
 from suture.healing.work import Work
-from suture.messages import Assistant, Message, Reasoning, Text, ToolCall, ToolResult, User
+from suture.messages import Assistant, Message, Part, Reasoning, System, Text, ToolCall, ToolResult, User
 
 NOTED = "(noted)"
 
@@ -60,11 +61,11 @@ def neighbours(work: Work) -> None:
     messages: list[Message] = []
     sources: list[int | None] = []
     for at, (message, source) in enumerate(zip(work.messages, work.sources, strict=True)):
-        if messages and type(message) in (User, Assistant) and type(messages[-1]) is type(message):
+        if messages and _stand_alike(messages[-1], message, work):
             before = messages[-1]
             if not (_thinks(before) or _thinks(message)):
                 work.note("ROLE_REPEAT", at, "joined the message with the one before")
-                messages[-1] = msgspec.structs.replace(before, parts=(*before.parts, *message.parts))
+                messages[-1] = msgspec.structs.replace(before, parts=_joined(before, message, work))
                 continue
             work.note("ROLE_REPEAT", at, "put a message of the user's between", detail=CONTINUED)
             messages.append(User((Text(CONTINUED),)))
@@ -72,6 +73,24 @@ def neighbours(work: Work) -> None:
         messages.append(message)
         sources.append(source)
     work.messages, work.sources = messages, sources
+
+
+def _stand_alike(before: Message, message: Message, work: Work) -> bool:
+    """Whether two neighbours are of one role that may not be repeated; of a role that is not known, nothing is."""
+    if type(message) is not type(before) or type(message) is ToolResult:
+        return False
+    if type(message) is System:
+        return work.limits.system == "one"
+    return not (is_message(before) or is_message(message))
+
+
+def _joined(before: Message, message: Message, work: Work) -> tuple[Part, ...]:
+    """The parts of both; words that meet are kept apart where they go out as one text."""
+    last, first = before.parts[-1:], message.parts[:1]
+    if work.limits.text_lists or not (last and first and type(last[0]) is Text and type(first[0]) is Text):
+        return (*before.parts, *message.parts)
+    words = Text(f"{last[0].text}\n\n{first[0].text}")
+    return (*before.parts[:-1], words, *message.parts[1:])
 
 
 def _thinks(message: Message) -> bool:

@@ -120,13 +120,15 @@ def foreign(work: Work) -> None:
         if gone:
             work.remove(at, gone)
             # A message of a role that only its own provider knows is kept as one such part.
-            keep[at] = not (type(message) is User and len(message.parts) == 1 and _is_message(gone[0]))
+            keep[at] = not is_message(message)
         if message.ext is not None and (work.options.strict or work.limits.fields is not None):
             _without_fields(work, at, message.ext)
     work.keep(keep)
 
 
-def _is_message(part: Part) -> bool:
+def is_message(message: Message) -> bool:
+    """Whether it is a whole wire message, kept as it came, of a role that only its own provider knows."""
+    part = message.parts[0] if type(message) is User and len(message.parts) == 1 else None
     return type(part) is Opaque and isinstance(part.raw, dict) and "role" in part.raw
 
 

@@ -12,10 +12,15 @@ from typing import TypeAlias
 
 from suture.healing.calls import IDS, arguments, names, pairs, result_names
 from suture.healing.empty import blanks, empties
+from suture.healing.fields import fields
+from suture.healing.functions import functions
 from suture.healing.neighbours import apart, bridge, neighbours
 from suture.healing.order import roles, tail
+from suture.healing.ordered import ordered
 from suture.healing.parts import foreign, order, pictures, reasoning, servers
+from suture.healing.shapes import shapes
 from suture.healing.signatures import signatures
+from suture.healing.thoughts import MISSING, thoughts
 from suture.healing.work import Work
 
 Pass: TypeAlias = Callable[[Work], None]
@@ -39,10 +44,14 @@ _EMPTY = _BLANK | _SERVERS | frozenset(("CONTENT_NULL", "FIELD_UNKNOWN", "THINKI
 # Each pass, and the codes of the findings that it mends, or that another pass mends and so makes work for it.
 # Who speaks first, last and beside whom is looked at every time.
 PASSES: tuple[tuple[Pass, frozenset[str] | None], ...] = (
+    (functions, frozenset(("ROLE_UNKNOWN", "FIELD_UNKNOWN"))),
     (arguments, frozenset(("ARGS_TYPE", "ARGS_NOT_OBJECT", "ARGS_UNPARSABLE", "SURROGATE_LONE"))),
     (pairs, IDS | _RESULTS),
+    (ordered, frozenset(("RESULT_ORDER",))),
     (reasoning, frozenset(("THINKING_UNSIGNED",))),
+    (thoughts, frozenset((MISSING,))),
     (foreign, frozenset(("BLOCK_UNKNOWN", "FIELD_UNKNOWN"))),
+    (fields, frozenset(("FIELD_UNKNOWN",))),
     (order, frozenset(("CALL_NOT_TAIL",))),
     (servers, _SERVERS),
     (signatures, frozenset(("SIGNATURE_MISSING", "SIGNATURE_FORM"))),
@@ -54,6 +63,7 @@ PASSES: tuple[tuple[Pass, frozenset[str] | None], ...] = (
     (bridge, None),
     (neighbours, None),
     (tail, None),
+    (shapes, frozenset(("CONTENT_NULL", "TEXT_EMPTY", "CONTENT_SHAPE"))),
     (names, frozenset(("NAME_PATTERN", "TOOLS_MISSING", "NAME_UNDECLARED"))),
     (result_names, None),
 )

@@ -106,6 +106,7 @@ class Work:
         self.options = options
         self.codes = codes
         self.offered = offered
+        self.found: Collection[str] | None = None  # the codes that the check found; None where none was made
         self.renamed: dict[str, str] = {}
         self.system: list[System] = []
         self.changes: list[Change] = []
@@ -116,6 +117,10 @@ class Work:
     def wants(self, codes: Collection[str]) -> bool:
         """Whether one of the codes is to be mended."""
         return self.codes is None or not set(codes).isdisjoint(self.codes)
+
+    def has_found(self, code: str) -> bool:
+        """Whether the check found the code; a request of our own, which none was made of, may have it anywhere."""
+        return self.found is None or code in self.found
 
     def note(
         self,

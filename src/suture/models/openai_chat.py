@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from suture.errors import ConfigurationError, MissingExtra
 from suture.formats.base import Json
-from suture.formats.openai_chat.format import COPIES
+from suture.formats.openai_chat.dialects import COPIES
 from suture.messages import Assistant, Origin
 from suture.models.base import Piece, Request, RequestMended
 from suture.models.bounds import text_of

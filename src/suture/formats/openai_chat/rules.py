@@ -1,7 +1,12 @@
-"""What OpenAI's Chat Completions demand: each rule with the words of the refusal and where they were seen."""
+"""What OpenAI's Chat Completions demand: each rule with the words of the refusal and where they were seen.
+
+The texts are searched for in an error in lower case, its quotes and backticks made plain. What those demand who copied
+OpenAI stands in `copies`.
+"""
 
 from __future__ import annotations
 
+from suture.formats.openai_chat.copies import COPIES
 from suture.formats.rule import Rule, by_id
 
 _UNANSWERED = (
@@ -13,13 +18,14 @@ _ORPHAN = (
     "(messages.[{i}].role)"
 )
 
-RULES = by_id(
+_OPENAI = by_id(
     Rule(
         id="OAI-CALL-UNANSWERED",
         statement="Each call is answered by a tool message before any other role speaks.",
         mend="A result that stands elsewhere moves behind its call; for a missing one a text says that it is unknown.",
         error=_UNANSWERED,
         evidence="agno-agi/agno#3105, QwenLM/qwen-code#606, BerriAI/litellm#10083",
+        texts=("must be followed by tool messages", "insufficient tool messages following tool_calls"),
     ),
     Rule(
         id="OAI-INTERLEAVED",
@@ -35,6 +41,7 @@ RULES = by_id(
         mend="The result is left out and reported in full, or quoted as a note of the user's.",
         error=_ORPHAN,
         evidence="miurla/morphic#136, FoundationAgents/OpenManus#23, smarter-sh/smarter#264",
+        texts=("must be a response to a prece",),
     ),
     Rule(
         id="OAI-DUP-RESULT",
@@ -43,6 +50,7 @@ RULES = by_id(
         error=_ORPHAN,
         certainty="R",
         evidence="Joouis/agent-maestro#251, BerriAI/litellm prompt_templates/factory.py",
+        texts=("invalid_tool_call_format",),
     ),
     Rule(
         id="OAI-DUP-CALL-ID",
@@ -60,6 +68,7 @@ RULES = by_id(
             "Invalid 'messages[{i}].tool_calls[{j}].id': string too long. Expected a string with maximum length {most}, "
             "but got a string with length {n} instead."
         ),
+        texts=(r"tool_calls\[.*string too long", r"tool_call_id'?: string too long"),
         evidence="vercel/ai#5171, microsoft/autogen#6377, openclaw/openclaw#875",
     ),
     Rule(
@@ -69,6 +78,7 @@ RULES = by_id(
         error="Invalid 'messages[{i}].tool_calls[{j}].id': empty string. Expected a string with minimum length 1.",
         certainty="R",
         evidence="EvoScientist/EvoScientist#399, can1357/oh-my-pi#4108",
+        texts=(r"tool_calls\[\d+\]\.id'?: empty string", r"tool_call_id'?: empty string"),
     ),
     Rule(
         id="OAI-CONTENT-NULL",
@@ -76,6 +86,7 @@ RULES = by_id(
         mend="The content becomes an empty text.",
         error="Invalid value for 'content': expected a string, got null. (messages.[{i}].content)",
         evidence="docker/docker-agent#63, run-llama/llama_index#17555, songquanpeng/one-api#784",
+        texts=("for 'content': expected a string, got null", r"content'?: .*got null"),
     ),
     Rule(
         id="OAI-CONTENT-EMPTY",
@@ -83,6 +94,7 @@ RULES = by_id(
         mend="The content becomes an empty text.",
         error="Invalid 'messages[{i}].content': empty array. Expected an array with minimum length 1.",
         certainty="I",
+        texts=(r"content'?: empty array",),
     ),
     Rule(
         id="OAI-EMPTY-MSG",
@@ -98,6 +110,7 @@ RULES = by_id(
         mend="The key is left out.",
         error="Invalid 'messages[{i}].tool_calls': empty array. Expected an array with minimum length 1.",
         certainty="M",
+        texts=(r"tool_calls'?: empty array", r"\[\] is too short", "array too short"),
     ),
     Rule(
         id="OAI-ARGS-STRING",
@@ -105,13 +118,7 @@ RULES = by_id(
         mend="An object is written as text; a text that cannot be read is kept under '_raw' of an object.",
         error="Invalid type for 'messages[{i}].tool_calls[{j}].function.arguments': expected a JSON object as a string.",
         evidence="earendil-works/pi#5468, vllm-project/vllm#48922",
-    ),
-    Rule(
-        id="VLLM-ARGS-JSON",
-        statement="Arguments in the history parse.",
-        mend="A text that cannot be read is kept under '_raw' of an object.",
-        error="Unterminated string starting at: line 1 column {n} (char {n})",
-        evidence="vllm-project/vllm#47761, #43995, #48922, huggingface/physics-intern#6",
+        texts=(r"function\.arguments'?: expected", "invalid function arguments json string"),
     ),
     Rule(
         id="OAI-NAME-PATTERN",
@@ -121,6 +128,7 @@ RULES = by_id(
             "Invalid 'messages[{i}].tool_calls[{j}].function.name': string does not match pattern. Expected a string "
             "that matches the pattern '^[a-zA-Z0-9_-]+$'."
         ),
+        texts=(r"name'?: string does not match pattern",),
         evidence="mcp-use/mcp-use#90, vercel/ai#1972, langchain-ai/langchain#7191",
     ),
     Rule(
@@ -131,23 +139,52 @@ RULES = by_id(
             "Invalid 'messages[{i}]'. Image URLs are only allowed for messages with role 'user', but this message with "
             "role '{role}' contains an image URL."
         ),
+        texts=("image urls are only allowed for messages with role",),
         evidence="OpenHands/OpenHands#7700, openai/openai-node#1030",
     ),
     Rule(
         id="OAI-DEV-ROLE",
-        statement="Only OpenAI and Azure know the role 'developer'.",
-        mend="The role becomes 'system'.",
+        statement="Only OpenAI and Azure know the role 'developer', and some copies take system text at the head alone.",
+        mend="The role becomes 'system'; where that may only come first, later text becomes words of the user's.",
         error="messages[{i}].role: unknown variant 'developer', expected one of 'system', 'user', 'assistant', 'tool'",
         evidence="earendil-works/pi#1048, eclipse-theia/theia#15144",
+        texts=("unknown variant 'developer'", "invalid message role: (system|developer)"),
     ),
     Rule(
         id="OAI-LEGACY-FUNCTION",
-        statement="The role 'function' is refused by most copies; OpenAI still takes it.",
-        mend="The message is sent as it is.",
+        statement="The role 'function' and the field 'function_call' are refused by most copies; OpenAI still takes them.",
+        mend="They become a tool message and a tool call, under an id made of their place; OpenAI gets them as they are.",
         error="messages[{i}].role: unknown variant 'function'",
-        severity="DEG",
         certainty="R",
         evidence="crazyyanchao/llmcompiler#1",
+        texts=("unknown variant 'function'", "unknown variant 'function_call'"),
+    ),
+    Rule(
+        id="OAI-NULL-DIALECT",
+        statement="Beside calls the content is null for some servers and an empty text for others; words are one text.",
+        mend="The content takes the shape that the server wants.",
+        error="invalid message content type: <nil>",
+        certainty="R",
+        evidence="SAIL-Research-Lab/cheetahclaws#72, lmstudio-ai/lmstudio-bug-tracker#261, ogx-ai/ogx#1751",
+        texts=(
+            "invalid message content type",
+            "'content' field must be a string or an array of objects",
+            r"content'? ?: ?value must be a string",
+        ),
+        models="ollama, lmstudio: an empty text; nim: null; groq and strict templates: no list of words",
+    ),
+    Rule(
+        id="OAI-TOOL-DESC",
+        statement="The description of a function has at most 1024 characters.",
+        mend="It is cut, and the report has all of it.",
+        error=(
+            "Invalid 'tools[{i}].function.description': string too long. Expected a string with maximum length {most}, but "
+            "got a string with length {n} instead."
+        ),
+        certainty="R",
+        evidence="nanbingxyz/5ire#33",
+        texts=(r"function\.description'?: string too long",),
+        models="OpenAI and Azure; the limit may have been lifted since",
     ),
     Rule(
         id="OAI-ROLE",
@@ -177,8 +214,11 @@ RULES = by_id(
         mend="Split pairs are joined, lone halves become U+FFFD.",
         error="Your request contained invalid JSON: no low surrogate in string",
         evidence="anthropics/claude-code#3277, Aider-AI/aider#3693, agent0ai/agent-zero#1773",
+        texts=("low surrogate", "surrogates not allowed"),
     ),
 )
+
+RULES = {**_OPENAI, **COPIES}
 
 RULE_OF = {
     "CALL_UNANSWERED": "OAI-CALL-UNANSWERED",
@@ -197,7 +237,7 @@ RULE_OF = {
     "FIELD_UNKNOWN": "OAI-EMPTY-CALLS",
     "ARGS_TYPE": "OAI-ARGS-STRING",
     "ARGS_NOT_OBJECT": "OAI-ARGS-STRING",
-    "ARGS_UNPARSABLE": "VLLM-ARGS-JSON",
+    "ARGS_UNPARSABLE": "OAI-ARGS-STRING",
     "NAME_PATTERN": "OAI-NAME-PATTERN",
     "IMAGE_ROLE": "OAI-IMG-ROLE",
     "ROLE_UNKNOWN": "OAI-ROLE",
@@ -206,4 +246,15 @@ RULE_OF = {
     "THINKING_UNSIGNED": "OAI-REASONING",
     "BLOCK_UNKNOWN": "OAI-PART",
     "SURROGATE_LONE": "OAI-SURROGATE",
+    "CONTENT_SHAPE": "OAI-NULL-DIALECT",
+    "SCHEMA_UNSUPPORTED": "OAI-TOOL-DESC",
+    "FIELD_MISSING": "MM-PARAMS",
+    "REASONING_FIELD_MISSING": "DS-REASONING",
+    "NO_USER": "GLM-1214",
+    "NAME_UNDECLARED": "GRQ-TOOL-NOT-LISTED",
+    "TOOLS_MISSING": "GRQ-TOOL-NOT-LISTED",
+    "ROLE_REPEAT": "TMPL-ALTERNATE",
+    "FIRST_NOT_USER": "TMPL-ALTERNATE",
+    "USER_AFTER_TOOL": "TMPL-ALTERNATE",
+    "LAST_ASSISTANT": "TMPL-LAST",
 }

@@ -16,7 +16,11 @@ from suture.formats.wire import messages_of
 FORMATS = {
     "openai-chat": "suture.formats.openai_chat.format:OpenAIChat",
     "anthropic": "suture.formats.anthropic.format:Anthropic",
+    "mistral": "suture.formats.mistral.format:Mistral",
 }
+
+# Formats that speak one form: a message of the one is never foreign to the other.
+KIN = {"openai-chat": "mistral", "mistral": "openai-chat"}
 
 
 def names_of_formats() -> str:
@@ -103,7 +107,7 @@ def _fitting(messages: Sequence[Json], names: Sequence[str], key: str) -> list[s
         if message.get("role", "user") not in _ROLES:
             raise UnknownFormat(f"{key}[{index}] has the role {message['role']!r}, which no format has. Correct it.")
         fitting = left
-    return fitting
+    return [name for name in fitting if name != "mistral" or "openai-chat" not in fitting]
 
 
 def _by_what_stands_beside(history: object, messages: Sequence[Json], fitting: Sequence[str]) -> str | None:

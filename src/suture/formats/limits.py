@@ -53,6 +53,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     system: Literal["among", "first", "one", "apart"] = "among"  # one: the first alone, in one message
     system_after_answer: bool = True  # system text may follow the assistant or a result
     first_user: bool = False
+    opens_with_calls: bool = True  # the first message may be one with calls, or one alone that the model is to go on with
     needs_user: bool = False
     alternate: bool = False  # neighbours of one role are refused
     user_after_result: bool = True

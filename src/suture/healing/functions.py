@@ -49,7 +49,7 @@ def _call(work: Work, at: int, message: Assistant, found: dict[str, object], id:
     arguments = given if isinstance(given, dict) else None
     text = given if isinstance(given, str) or given is None or arguments is not None else json.dumps(given)
     call = ToolCall(id, name if isinstance(name, str) else "", arguments, text if isinstance(text, str) else None)
-    work.note("FIELD_UNKNOWN", at, f"wrote the function call as the tool call {id!r}", call=id)
+    work.note("CALL_LEGACY", at, f"wrote the function call as the tool call {id!r}", call=id)
     work.replace(at, parts=(*message.parts, call), ext=_without_call(message.ext))
 
 
@@ -66,5 +66,5 @@ def _result(work: Work, at: int, raw: dict[str, object], id: str) -> None:
     content = raw.get("content")
     words = content if isinstance(content, str) else "" if content is None else json.dumps(content, ensure_ascii=False)
     parts: tuple[Part, ...] = (Text(words),) if words else ()
-    work.note("ROLE_UNKNOWN", at, f"wrote the function's result as that of the tool call {id!r}", call=id)
+    work.note("CALL_LEGACY", at, f"wrote the function's result as that of the tool call {id!r}", call=id)
     work.messages[at] = ToolResult(parts=parts, call_id=id)

@@ -6,7 +6,7 @@ import msgspec
 
 from suture.formats.wire import own, without_key
 from suture.healing.work import Work
-from suture.messages import Assistant, Opaque, Part, System, Text, ToolCall, ToolResult, User
+from suture.messages import Assistant, Message, Opaque, Part, System, Text, ToolCall, ToolResult, User
 
 CONTINUED = "(conversation continues)"
 GO_ON = "Continue."
@@ -27,10 +27,20 @@ def roles(work: Work) -> None:
     if work.limits.needs_user and not any(type(message) is User for message in work.messages):
         _speak(work)
     first = _leading(work)
-    if work.limits.first_user and first < len(work.messages) and type(work.messages[first]) is Assistant:
+    if first < len(work.messages) and type(work.messages[first]) is Assistant and _must_wait(work, first):
         work.note("FIRST_NOT_USER", first, "put a message of the user's first", detail=CONTINUED)
         work.messages.insert(first, User((Text(CONTINUED),)))
         work.sources.insert(first, None)
+
+
+def _must_wait(work: Work, first: int) -> bool:
+    """Whether the user speaks before the assistant, whose message is the first behind leading system text."""
+    if work.limits.first_user:
+        return True
+    message = work.messages[first]
+    if work.limits.opens_with_calls or first > 0 or type(message) is not Assistant:
+        return False
+    return bool(message.calls) or (len(work.messages) == 1 and _goes_on(work, message))
 
 
 def _leading(work: Work) -> int:
@@ -98,8 +108,8 @@ def tail(work: Work) -> None:
     last = work.messages[-1] if work.messages else None
     if type(last) is not Assistant or (last.parts and _is_open(last.parts[-1])):
         return
-    if own(last.ext, work.format.name).get("prefix") is True:
-        return  # the model is asked to go on with it
+    if _goes_on(work, last):
+        return
     at = len(work.messages) - 1
     if not work.limits.prefill:
         work.note("LAST_ASSISTANT", at, "added a message of the user's", detail=GO_ON)
@@ -110,6 +120,22 @@ def tail(work: Work) -> None:
     if not work.limits.trailing_space and type(part) is Text and part.text != part.text.rstrip():
         work.note("TRAILING_WHITESPACE", at, "cut the white space at the end", part=part)
         work.replace(at, parts=(*last.parts[:-1], msgspec.structs.replace(part, text=part.text.rstrip())))
+
+
+def prefixes(work: Work) -> None:
+    """Only the last message is one that the model is to go on with, where the target wants the user to speak last."""
+    if work.limits.prefill:
+        return
+    name = work.format.name
+    for at, message in enumerate(work.messages[:-1]):
+        if type(message) is Assistant and _goes_on(work, message):
+            work.note("PREFIX_NOT_LAST", at, "left out the field 'prefix'", detail="True")
+            work.replace(at, ext=without_key(message.ext, name, "prefix"))
+
+
+def _goes_on(work: Work, message: Message) -> bool:
+    """Whether the model is asked to go on with the message."""
+    return own(message.ext, work.format.name).get("prefix") is True
 
 
 def _is_open(part: Part) -> bool:

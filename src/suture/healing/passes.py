@@ -15,7 +15,7 @@ from suture.healing.empty import blanks, empties
 from suture.healing.fields import fields
 from suture.healing.functions import functions
 from suture.healing.neighbours import apart, bridge, neighbours
-from suture.healing.order import roles, tail
+from suture.healing.order import prefixes, roles, tail
 from suture.healing.ordered import ordered
 from suture.healing.parts import foreign, order, pictures, reasoning, servers
 from suture.healing.shapes import shapes
@@ -44,7 +44,7 @@ _EMPTY = _BLANK | _SERVERS | frozenset(("CONTENT_NULL", "FIELD_UNKNOWN", "THINKI
 # Each pass, and the codes of the findings that it mends, or that another pass mends and so makes work for it.
 # Who speaks first, last and beside whom is looked at every time.
 PASSES: tuple[tuple[Pass, frozenset[str] | None], ...] = (
-    (functions, frozenset(("ROLE_UNKNOWN", "FIELD_UNKNOWN"))),
+    (functions, frozenset(("CALL_LEGACY",))),
     (arguments, frozenset(("ARGS_TYPE", "ARGS_NOT_OBJECT", "ARGS_UNPARSABLE", "SURROGATE_LONE"))),
     (pairs, IDS | _RESULTS),
     (ordered, frozenset(("RESULT_ORDER",))),
@@ -62,6 +62,7 @@ PASSES: tuple[tuple[Pass, frozenset[str] | None], ...] = (
     (roles, None),
     (bridge, None),
     (neighbours, None),
+    (prefixes, frozenset(("PREFIX_NOT_LAST",))),
     (tail, None),
     (shapes, frozenset(("CONTENT_NULL", "TEXT_EMPTY", "CONTENT_SHAPE"))),
     (names, frozenset(("NAME_PATTERN", "TOOLS_MISSING", "NAME_UNDECLARED"))),

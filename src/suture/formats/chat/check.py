@@ -106,18 +106,12 @@ class Check:
             self.add("ROLE_UNKNOWN", path, sentence, severity="DEG", i=index, role=role)
 
     def _function(self, index: int, path: str) -> None:
-        takes = self.limits.functions
-        more = "is refused by most copies of the API; the message is sent as it is" if takes else "is not known here"
-        sentence = f"The role 'function' {more}."
-        self.add(
-            "ROLE_UNKNOWN",
-            path,
-            sentence,
-            rule=self.found.legacy,
-            severity="DEG" if takes else "REJ",
-            i=index,
-            role="function",
-        )
+        if self.limits.functions:
+            sentence = "The role 'function' is refused by most copies of the API; the message is sent as it is."
+            self.add("CALL_LEGACY", path, sentence, severity="DEG", i=index)
+        else:
+            sentence = "The role 'function' is not known here; tools took its place."
+            self.add("CALL_LEGACY", path, sentence, severity="REJ", i=index, role="function")
 
     def _content(self, index: int, message: Json, role: str, content: object) -> None:
         """Content that is no text."""
@@ -176,14 +170,15 @@ class Check:
             self.add("ID_MISSING", path, "The call has no id that is a text.", i=index, j=at)
         elif len(id) > self.longest:
             sentence = f"The id has {len(id)} characters; {self.longest} are allowed."
-            self.add("ID_LENGTH", path, sentence, id, i=index, j=at, n=len(id), most=self.longest)
+            self.add("ID_LENGTH", path, sentence, id, i=index, j=at, n=len(id), most=self.longest, id=id)
         else:
             sentence = f"The id {id!r} does not fit {self.limits.id_pattern}."
-            self.add("ID_CHARS", path, sentence, id, i=index, j=at, n=len(id), most=self.longest)
+            self.add("ID_CHARS", path, sentence, id, i=index, j=at, n=len(id), most=self.longest, id=id)
 
     def _name(self, index: int, at: int, id: object, name: object) -> None:
         sentence = f"The call's name {name!r} is no name of a tool: up to 64 letters, digits, _ and -."
-        self.add("NAME_PATTERN", f"messages[{index}].tool_calls[{at}].function.name", sentence, text_id(id), i=index, j=at)
+        path = f"messages[{index}].tool_calls[{at}].function.name"
+        self.add("NAME_PATTERN", path, sentence, text_id(id), i=index, j=at, name=str(name))
 
     def _text(self, index: int, at: int, id: object) -> None:
         path = f"messages[{index}].tool_calls[{at}].function.arguments"

@@ -82,7 +82,7 @@ _SHAPE = frozenset(("role", "content", "tool_calls", "tool_call_id"))
 
 def fields(found: Found, _request: Json, messages: Messages) -> None:
     """A message has no fields but those that the target knows for its role."""
-    known = _SHAPE | (found.limits.fields or frozenset())
+    known = _SHAPE | (found.limits.fields or frozenset()) | {"function_call"}  # which `legacy_calls` finds
     for index, message in enumerate(messages):
         role = message["role"]
         for key in message if role in _ROLES else ():
@@ -98,7 +98,7 @@ def legacy_calls(found: Found, _request: Json, messages: Messages) -> None:
         if message["role"] == "assistant" and isinstance(message.get("function_call"), dict):
             path = f"messages[{index}].function_call"
             sentence = "The field 'function_call' is not known here; tool calls took its place."
-            found.add("FIELD_UNKNOWN", path, sentence, rule=found.legacy, severity="REJ", i=index)
+            found.add("CALL_LEGACY", path, sentence, severity="REJ", i=index)
 
 
 def thoughts(found: Found, request: Json, messages: Messages) -> None:

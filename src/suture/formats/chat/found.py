@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from suture.formats.limits import Limits
 from suture.formats.rule import Finding, Rule, Severity, finding
 
-LEGACY = "OAI-LEGACY-FUNCTION"
-
 # Codes where a dialect's own rule says again, in other words, what the rule of the format says.
 _SAID_AGAIN = frozenset(
     (
@@ -34,11 +32,6 @@ class Found:
         self.rule_of = rule_of
         self.limits = limits
         self.findings: list[Finding] = []
-
-    @property
-    def legacy(self) -> str | None:
-        """The rule about function calls of old, where the format has one."""
-        return LEGACY if LEGACY in self.rules else None
 
     def add(
         self,

@@ -26,7 +26,7 @@ _KIMI = _copy(
     rules={"REASONING_FIELD_MISSING": "KIMI-REASONING", "RESULT_ORPHAN": "KIMI-ID"},
 )
 _NULL = {"CONTENT_NULL": "OAI-NULL-DIALECT"}
-_ROUTED = {"TEXT_EMPTY": "XAI-CONTENT"}
+_ROUTED = {"TEXT_EMPTY": "XAI-CONTENT", "MESSAGE_EMPTY": "XAI-CONTENT"}
 
 # A chat template that wants user and assistant in turn, with at most one system message before them.
 _TEMPLATE = _copy(

@@ -95,7 +95,8 @@ def _says_nothing(work: Work, message: Message) -> bool:
     if type(message) is not Assistant:
         return not (work.limits.silent or message.parts or type(message) is ToolResult)
     kept = own(message.ext, work.format.name)
-    if any(kept.get(key) for key in _SPEAKS) or (kept.get("content") == "list" and not _has_no_words(work, message)):
+    listed = kept.get("content") == "list" and work.limits.text_lists
+    if any(kept.get(key) for key in _SPEAKS) or (listed and not _has_no_words(work, message)):
         return False
     return all(type(part) is Reasoning or (type(part) is Text and not part.text) for part in message.parts)
 

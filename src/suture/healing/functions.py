@@ -21,7 +21,7 @@ def functions(work: Work) -> None:
     waiting: dict[str, deque[str]] = {}
     count = 0
     for at, message in enumerate(work.messages):
-        if type(message) is Assistant and (found := _call_of(message)):
+        if type(message) is Assistant and (found := _call_of(message)) is not None:
             count += 1
             id = book.take(f"call_{found.get('name')}_{count}", "")
             waiting.setdefault(str(found.get("name")), deque()).append(id)

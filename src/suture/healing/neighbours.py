@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from suture.healing.order import CONTINUED
@@ -58,21 +60,21 @@ def neighbours(work: Work) -> None:
     """
     if not work.limits.alternate:
         return
-    messages: list[Message] = []
+    groups: list[list[Message]] = []
     sources: list[int | None] = []
     for at, (message, source) in enumerate(zip(work.messages, work.sources, strict=True)):
-        if messages and _stand_alike(messages[-1], message, work):
-            before = messages[-1]
+        before = groups[-1][-1] if groups else None
+        if before is not None and _stand_alike(before, message, work):
             if not (_thinks(before) or _thinks(message)):
                 work.note("ROLE_REPEAT", at, "joined the message with the one before")
-                messages[-1] = msgspec.structs.replace(before, parts=_joined(before, message, work))
+                groups[-1].append(message)
                 continue
             work.note("ROLE_REPEAT", at, "put a message of the user's between", detail=CONTINUED)
-            messages.append(User((Text(CONTINUED),)))
+            groups.append([User((Text(CONTINUED),))])
             sources.append(None)
-        messages.append(message)
+        groups.append([message])
         sources.append(source)
-    work.messages, work.sources = messages, sources
+    work.messages, work.sources = [_joined(group, work) for group in groups], sources
 
 
 def _stand_alike(before: Message, message: Message, work: Work) -> bool:
@@ -84,13 +86,15 @@ def _stand_alike(before: Message, message: Message, work: Work) -> bool:
     return not (is_message(before) or is_message(message))
 
 
-def _joined(before: Message, message: Message, work: Work) -> tuple[Part, ...]:
-    """The parts of both; words that meet are kept apart where they go out as one text."""
-    last, first = before.parts[-1:], message.parts[:1]
-    if work.limits.text_lists or not (last and first and type(last[0]) is Text and type(first[0]) is Text):
-        return (*before.parts, *message.parts)
-    words = Text(f"{last[0].text}\n\n{first[0].text}")
-    return (*before.parts[:-1], words, *message.parts[1:])
+def _joined(group: Sequence[Message], work: Work) -> Message:
+    """The messages as one. What the assistant said in several is kept apart where it goes out as one text."""
+    parts: list[Part] = []
+    for message in group:
+        meets = parts and type(parts[-1]) is Text and message.parts and type(message.parts[0]) is Text
+        if meets and type(message) is Assistant and not work.limits.text_lists:
+            parts.append(Text("\n\n"))
+        parts += message.parts
+    return group[0] if len(group) == 1 else msgspec.structs.replace(group[0], parts=tuple(parts))
 
 
 def _thinks(message: Message) -> bool:

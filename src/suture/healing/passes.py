@@ -18,7 +18,7 @@ from suture.healing.neighbours import apart, bridge, neighbours
 from suture.healing.order import prefixes, roles, tail
 from suture.healing.ordered import ordered
 from suture.healing.parts import foreign, order, pictures, reasoning, servers
-from suture.healing.shapes import shapes
+from suture.healing.shapes import pictures_apart, shapes
 from suture.healing.signatures import signatures
 from suture.healing.thoughts import MISSING, thoughts
 from suture.healing.work import Work
@@ -56,6 +56,7 @@ PASSES: tuple[tuple[Pass, frozenset[str] | None], ...] = (
     (servers, _SERVERS),
     (signatures, frozenset(("SIGNATURE_MISSING", "SIGNATURE_FORM"))),
     (pictures, frozenset(("IMAGE_ROLE",))),
+    (pictures_apart, frozenset(("CONTENT_SHAPE",))),
     (apart, frozenset(("TEXT_WITH_TOOL",))),
     (blanks, _BLANK),
     (empties, _EMPTY),

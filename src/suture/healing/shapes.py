@@ -1,10 +1,11 @@
-"""The pass over the shapes of content: null or an empty text, one text or a list."""
+"""Passes over the shapes of content: null or an empty text, one text or a list."""
 
 from __future__ import annotations
 
 import msgspec
 
 from suture.formats.wire import own, without_key
+from suture.healing.parts import is_message
 from suture.healing.work import Lost, Work, as_text
 from suture.messages import Assistant, Ext, Image, Message, Part, Reasoning, Text, ToolCall
 
@@ -20,9 +21,13 @@ def shapes(work: Work) -> None:
         if limits.bare_calls != "any" and type(message) is Assistant and message.calls and not _content(message):
             _bare(work, at, message)
         if not limits.text_lists:
-            if limits.images_apart:
-                _pictures_apart(work, at)
             _one_text(work, at)
+
+
+def pictures_apart(work: Work) -> None:
+    """Pictures stand in a field of their message, where its content is one text; all else that is no text is left out."""
+    for at in range(len(work.messages)) if work.limits.images_apart else ():
+        _move_pictures(work, at)
 
 
 def _content(message: Message) -> list[Part]:
@@ -64,9 +69,10 @@ def _one_text(work: Work, at: int) -> None:
     work.replace(at, parts=tuple(parts), ext=without_key(message.ext, name, "content") if listed else message.ext)
 
 
-def _pictures_apart(work: Work, at: int) -> None:
-    """Pictures move to the field of their message that holds them; one that is not at hand, and all else, is left out."""
+def _move_pictures(work: Work, at: int) -> None:
     message, name = work.messages[at], work.format.name
+    if is_message(message):
+        return
     others = [part for part in _content(message) if type(part) is not Text]
     if not others:
         return

@@ -21,6 +21,8 @@ from suture.formats.pairs import Pairs, Stray
 from suture.formats.rule import Finding, Rule, by_place
 from suture.formats.wire import kind_of, not_a_list, not_an_object, not_content, text_id
 
+# Roles of whose messages it is known that pictures do not stand in them.
+_PICTURELESS = frozenset(("system", "developer", "assistant", "tool"))
 _SPEAKS = ("refusal", "audio", "function_call")
 
 
@@ -131,7 +133,7 @@ class Check:
             if not isinstance(part, dict):
                 raise not_an_object(part, path)
             kind = part.get("type")
-            if kind == "image_url" and role not in ("user", "function"):
+            if kind == "image_url" and role in _PICTURELESS:
                 sentence = f"A picture stands in a message of the role {role!r}."
                 self.add("IMAGE_ROLE", path, sentence, i=index, role=role)
             elif not isinstance(kind, str):

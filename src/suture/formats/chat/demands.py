@@ -25,6 +25,9 @@ class Demand(NamedTuple):
     check: Callable[[Found, Json, Messages], None]
 
 
+# Messages of other roles are sent as they came, so that nothing is demanded of them.
+_ROLES = frozenset(("system", "developer", "user", "assistant", "tool"))
+
 # Content and fields ---------------------------------------------------------------------------
 
 
@@ -51,7 +54,7 @@ def text_lists(found: Found, _request: Json, messages: Messages) -> None:
     """Content that is words alone is one text; so is all content where pictures have a field of their own."""
     apart = found.limits.images_apart
     for index, message in enumerate(messages):
-        content = message.get("content")
+        content = message.get("content") if message["role"] in _ROLES else None
         if isinstance(content, list) and content and (apart or all(_is_text(part) for part in content)):
             path = f"messages[{index}].content"
             found.add("CONTENT_SHAPE", path, "The content is a list of parts; here it is one text.", i=index)
@@ -76,7 +79,6 @@ ROLE_OF = {
     "audio": "assistant",
     "tool_call_id": "tool",
 }
-_ROLES = frozenset(("system", "developer", "user", "assistant", "tool"))
 _SHAPE = frozenset(("role", "content", "tool_calls", "tool_call_id"))
 
 

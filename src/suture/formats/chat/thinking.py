@@ -16,7 +16,7 @@ _SWITCHES = ("thinking", "enable_thinking", "reasoning_effort")
 
 def thinks(request: Json, limits: Limits) -> bool:
     """Whether the model may think: it is none that never does, and the request does not switch it off."""
-    model = request.get("model") or limits.model
+    model = request.get("model")
     if limits.unthinking and isinstance(model, str) and re.search(limits.unthinking, model):
         return False
     return not any(_is_off(value) for value in _switches(request))

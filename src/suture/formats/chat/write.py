@@ -51,10 +51,11 @@ class Writer:
             raw["content"] = content
         elif shape != "absent":
             raw["content"] = None
-        raw |= self._thoughts(message)
+        thoughts = self._thoughts(message)
+        raw |= thoughts
         if calls := [self.call(call) for call in message.calls]:
             raw["tool_calls"] = calls
-        return {**raw, **rest(kept, _SHAPE)}
+        return {**raw, **rest(kept, _SHAPE | thoughts.keys())}
 
     def _thoughts(self, message: Assistant) -> Json:
         """The fields in which a model's thinking came; nothing when it came from elsewhere."""

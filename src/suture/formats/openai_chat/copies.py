@@ -11,8 +11,8 @@ COPIES = by_id(
         mend="What is there stays; an empty one stands in for what is lost.",
         error="The `reasoning_content` in the thinking mode must be passed back to the API.",
         texts=(
-            "'reasoning_content' in the thinking mode must be passed back",
-            "missing reasoning_content field in the assistant message",
+            "reasoning_content'? in the thinking mode must be passed back",
+            "missing reasoning_content field",
             r"'content\[\]\.thinking' in the thinking mode must be passed back",
         ),
         evidence="earendil-works/pi#3636, JohnnyZ93/oai-compatible-copilot#215, esengine/DeepSeek-Reasonix#8902",
@@ -74,6 +74,7 @@ COPIES = by_id(
             r"tool result's tool id\(.*\) not found",
             "tool call and result not match",
             "tool call id is invalid",
+            r"\(2013\)",
         ),
         evidence="MiniMax-AI/MiniMax-M2#76, Kilo-Org/kilocode#3967, agent0ai/agent-zero#1754",
         models="minimax",

@@ -127,6 +127,8 @@ def limits_of(variant: str) -> Limits:
     for served in SERVED if model else ():
         if dialect in served.dialects and re.search(served.models, model):
             row = _both(row, served.limits)
+    if model and row.unthinking and re.search(row.unthinking, model):
+        row = msgspec.structs.replace(row, reasoning_field=None)
     return msgspec.structs.replace(row, model=model or None)
 
 

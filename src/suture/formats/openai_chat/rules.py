@@ -50,7 +50,7 @@ _OPENAI = by_id(
         error=_ORPHAN,
         certainty="R",
         evidence="Joouis/agent-maestro#251, BerriAI/litellm prompt_templates/factory.py",
-        texts=("invalid_tool_call_format",),
+        texts=("invalid_tool_call_format", "must be a response to a prece"),
     ),
     Rule(
         id="OAI-DUP-CALL-ID",
@@ -68,7 +68,7 @@ _OPENAI = by_id(
             "Invalid 'messages[{i}].tool_calls[{j}].id': string too long. Expected a string with maximum length {most}, "
             "but got a string with length {n} instead."
         ),
-        texts=(r"tool_calls\[.*string too long", r"tool_call_id'?: string too long"),
+        texts=(r"tool_calls\[.*string too long", r"tool_call_id'?: string too long", "with maximum length 40"),
         evidence="vercel/ai#5171, microsoft/autogen#6377, openclaw/openclaw#875",
     ),
     Rule(

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from suture.arguments import parse
 from suture.formats.base import Json
-from suture.formats.chat.objects import is_object_text
-from suture.formats.wire import object_text, own, rest
+from suture.formats.chat.objects import arguments_text
+from suture.formats.wire import own, rest
 from suture.messages import Assistant, Message, Opaque, Part, Reasoning, System, Text, ToolCall, ToolResult, User
 
 WritePart: TypeAlias = Callable[[Part], Json | None]
@@ -97,13 +96,9 @@ class Writer:
         return {**named, "type": "function", "function": function, **rest(kept, _CALL)}
 
     def _arguments(self, call: ToolCall, kept: Json) -> object:
-        """The arguments as they came, unless somebody has changed them since."""
-        if call.arguments is None:
-            return call.raw or "{}"
-        if call.raw is None and kept.get("arguments") == "object":
-            return call.arguments
-        text = object_text(call.arguments)
-        return call.raw if call.raw is not None and _is_text_of(call.raw, text) else text
+        """The arguments as text, or as the object that came and nobody has written as text since."""
+        came_so = call.raw is None and call.arguments is not None and kept.get("arguments") == "object"
+        return call.arguments if came_so else arguments_text(call)
 
     def overlay(self, raw: Json, old: Message, message: Message) -> Json:
         """The raw message with what changed; calls and content that did not change stay the very objects."""
@@ -119,10 +114,3 @@ class Writer:
 
 def _same_shape(old: Message, message: Message, name: str) -> bool:
     return own(old.ext, name).get("content") == own(message.ext, name).get("content")
-
-
-def _is_text_of(raw: str, text: str) -> bool:
-    if raw == text:
-        return True
-    parsed = parse(raw).arguments
-    return parsed is not None and object_text(parsed) == text and is_object_text(raw)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import sys
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -58,7 +59,7 @@ def structural_problems(format: str, request: object, target: str | None = None)
     key = _checkers.LIST_KEY[format]
     if not request[key]:
         return []
-    found = list(_checkers.check(format, request[key], {}))
+    found = list(_checkers.check(format, _as_read(request[key], target), {}))
     if format in _PROVIDER and target is None:
         found += [str(violation) for violation in turnsafe.validate(request[key], _PROVIDER[format]).errors]
     return found
@@ -125,3 +126,25 @@ def _walk(value: Any) -> None:
     elif isinstance(value, Iterable) and not isinstance(value, str | bytes):
         for item in value:
             _walk(item)
+
+
+def _as_read(entries: list[dict[str, Any]], target: str | None) -> list[dict[str, Any]]:
+    """The entries as the checkers read them: Ollama's own API has objects for arguments, and matches results by place."""
+    if target != "openai-chat:ollama-native":
+        return entries
+    read: list[dict[str, Any]] = []
+    waiting: list[str] = []
+    for at, entry in enumerate(entries):
+        if entry.get("tool_calls"):
+            waiting = [call.get("id") or f"call_{at}_{n}" for n, call in enumerate(entry["tool_calls"])]
+            calls = zip(waiting, entry["tool_calls"], strict=True)
+            entry = {**entry, "tool_calls": [_with_text(call, id) for id, call in calls]}
+        elif entry["role"] == "tool" and waiting:
+            entry = {"tool_call_id": waiting.pop(0), **entry}
+        read.append(entry)
+    return read
+
+
+def _with_text(call: dict[str, Any], id: str) -> dict[str, Any]:
+    function = call["function"]
+    return {**call, "id": id, "function": {**function, "arguments": json.dumps(function["arguments"])}}

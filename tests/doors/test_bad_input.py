@@ -74,7 +74,7 @@ ROWS = (
     Row(
         "either.json",
         f"[{MESSAGE}]".encode(),
-        ": The history fits 'openai-chat', 'anthropic' and 'bedrock' alike; name the right one with --format F.",
+        ": The history fits 'openai-chat', 'openai-responses', 'anthropic' and 'bedrock' alike; name the right one with --format F.",
         "AmbiguousFormat",
     ),
 )

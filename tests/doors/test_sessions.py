@@ -129,10 +129,10 @@ def test_request_prints_what_may_be_sent(url: str, session: str, format: str) ->
 
 
 def test_request_in_a_format_that_is_not_there(url: str) -> None:
-    """A format of a later version is named as such."""
-    said = suture("request", "done", "--format", "gemini", "--store", url)
+    """The formats that there are are listed."""
+    said = suture("request", "done", "--format", "gemeni", "--store", url)
     assert (said.status, said.out) == (2, "")
-    assert "'gemini' comes in a later version of suture; there are 'openai-chat' and 'anthropic'." in said.err
+    assert "There is no format 'gemeni'; there are 'openai-chat', 'openai-responses'" in said.err
 
 
 # Approvals ------------------------------------------------------------------------------------

@@ -144,13 +144,16 @@ def nested(levels: int) -> object:
             [USER],
             None,
             AmbiguousFormat,
-            f"The history fits {names_of_formats()} alike; name the right one with format=....",
+            "The history fits 'openai-chat', 'openai-responses', 'anthropic' and 'bedrock' alike; name the right one with format=....",
         ),
         (
             [],
             None,
             AmbiguousFormat,
-            f"The history fits {names_of_formats()} alike; name the right one with format=....",
+            (
+                "The history fits 'openai-chat', 'openai-responses', 'anthropic', 'gemini' and 'bedrock' alike; "
+                "name the right one with format=...."
+            ),
         ),
         (
             [USER, {"role": "assistant", "tool_calls": [CALL], "content": [USE]}],
@@ -158,7 +161,7 @@ def nested(levels: int) -> object:
             UnknownFormat,
             (
                 "The history mixes formats (openai-chat: messages[1] has 'tool_calls', anthropic: messages[1] has a 'tool_use' "
-                "block). Bring it into one, or name the right one with format=...."
+                "block). Name the one that it is to be healed for with format=...."
             ),
         ),
         (
@@ -274,7 +277,7 @@ def test_a_foreign_history_without_a_fault_is_refused_too() -> None:
             lambda: heal([USER], "anthropic", target="openai-chat:deepseek"),
             (
                 "The history is in the format 'anthropic', and the target 'openai-chat' is another: healing keeps the format. "
-                "Name a target of the same one; to change it, load_messages and then dump_messages."
+                "Name a target of the same one; `convert` moves the history to another."
             ),
         ),
     ],

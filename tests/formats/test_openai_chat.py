@@ -367,6 +367,21 @@ def test_a_dialect_can_be_named() -> None:
     assert heal(history, "openai-chat:groq").history == [{"role": "system", "content": "d"}, U]
 
 
+def test_a_result_that_stands_elsewhere_leaves_its_call_unanswered() -> None:
+    """Both rules are named; the provider has one text for them, so it is known to refuse."""
+    (found,) = diagnose([U, calls(call()), U, result()], "openai-chat")
+    assert found.rules == ("OAI-INTERLEAVED", "OAI-CALL-UNANSWERED")
+    assert found.refused
+
+
+def test_functions_of_old_are_openais_own() -> None:
+    """They are left as they came, with a warning."""
+    function = {"role": "function", "name": "f", "content": "r"}
+    history = [U, {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}}, function]
+    assert heal(history, "openai-chat").history is history
+    assert [(each.rules, each.severity) for each in diagnose(history, "openai-chat")] == [(("OAI-LEGACY-FUNCTION",), "DEG")]
+
+
 @pytest.mark.parametrize(
     ("history", "text"),
     [

@@ -15,11 +15,15 @@ from suture.formats.wire import messages_of
 
 FORMATS = {
     "openai-chat": "suture.formats.openai_chat.format:OpenAIChat",
-    "anthropic": "suture.formats.anthropic.format:Anthropic",
     "openai-responses": "suture.formats.openai_responses.format:OpenAIResponses",
+    "anthropic": "suture.formats.anthropic.format:Anthropic",
     "gemini": "suture.formats.gemini.format:Gemini",
     "bedrock": "suture.formats.bedrock.format:Bedrock",
+    "mistral": "suture.formats.mistral.format:Mistral",
 }
+
+# Formats that speak one form: a message of the one is never foreign to the other.
+KIN = {"openai-chat": "mistral", "mistral": "openai-chat"}
 
 
 def names_of_formats() -> str:
@@ -106,7 +110,7 @@ def _fitting(messages: Sequence[Json], names: Sequence[str], key: str) -> list[s
         if message.get("role", "user") not in _ROLES:
             raise UnknownFormat(f"{key}[{index}] has the role {message['role']!r}, which no format has. Correct it.")
         fitting = left
-    return fitting
+    return [name for name in fitting if name != "mistral" or "openai-chat" not in fitting]
 
 
 def _by_what_stands_beside(history: object, messages: Sequence[Json], fitting: Sequence[str]) -> str | None:

@@ -38,7 +38,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     ids_needed: bool = True
     result_names: bool = False  # a result carries the name of its call
     name_pattern: str = "^[a-zA-Z0-9_-]{1,64}$"
-    arguments: Literal["text", "object"] = "text"
+    arguments: Literal["text", "object", "either"] = "text"
+    results_ordered: bool = False  # results are matched by their order, not by id
     calls_last: bool = False
     words_before_calls: bool = False  # words behind a call are another turn; thinking may stand there
     joins_turns: bool = False  # messages that only add calls to the one before count as one turn
@@ -51,7 +52,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     blank_results: bool = False  # results may say nothing, whatever texts must
     bare_calls: Literal["null", "text", "any"] = "any"  # the content of a message of Chat Completions that only has calls
     text_lists: bool = True  # content may be a list of parts where it is words alone
+    silent: bool = True  # messages without words may be sent
     images: bool = True
+    images_apart: bool = False  # pictures stand in a field `images` of their message, which is one text
     images_in_results: bool = True
     pictures: Pictures | None = None  # what is known of the pictures that it takes
     error_mark: bool = True  # a result can be marked as that of a failed call
@@ -63,6 +66,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     server_ids: str | None = None  # the form of the ids of calls that the provider runs itself
     reasoning_back: ReasoningBack = "as it came"  # what goes back of the target's own where `reasoning` is none
     reasoning_field: str | None = None  # what stands in for reasoning that a message with calls must carry
+    unthinking: str | None = None  # the names of models that do not think, and so need no stand-in
     signature: str | None = None  # what stands in for the signature that the first call of each step must carry
     signature_pattern: str | None = None  # the form of the signatures of words and calls, where they are sent
 
@@ -74,9 +78,11 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     # Who speaks when.
     developer: bool = True
     functions: bool = True  # takes the role 'function', which tools replaced
-    system: Literal["among", "first", "apart"] = "among"
+    system: Literal["among", "first", "one", "apart"] = "among"  # one: the first alone, in one message
     system_inside: bool = True  # where it stands apart, later system text may still stand among the messages
+    system_after_answer: bool = True  # system text may follow the assistant or a result
     first_user: bool = False
+    opens_with_calls: bool = True  # the first message may be one with calls, or one alone that the model is to go on with
     needs_user: bool = False
     alternate: bool = False  # neighbours of one role are refused
     user_after_result: bool = True
@@ -86,3 +92,5 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
     # The tools of a request.
     tools: Literal["free", "needed", "listed"] = "free"  # needed by a history with calls; listed: each tool of the history
+    description_length: int | None = None
+    schemas: Literal["any", "given", "maps"] = "any"  # given: each function has one; maps: its properties are objects

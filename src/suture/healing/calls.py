@@ -10,8 +10,8 @@ import msgspec
 
 from suture.arguments import parse
 from suture.canonical import digest, scrub
+from suture.formats.chat.objects import is_object_text
 from suture.formats.limits import Limits
-from suture.formats.openai_chat.check import is_object_text
 from suture.formats.wire import object_text, own
 from suture.healing.turns import Slot, join_turns, origins_of, slots_of, split_turns
 from suture.healing.work import Change, Work, rules_of
@@ -32,7 +32,7 @@ def arguments(work: Work) -> None:
 
 
 def _with_arguments(work: Work, at: int, call: ToolCall) -> ToolCall:
-    as_text = work.limits.arguments == "text"
+    as_text = work.limits.arguments != "object"
     if _is_sendable(work, call, as_text=as_text):
         return call
     given, code, action = _readable(call, as_text=as_text)
@@ -57,12 +57,15 @@ def _readable(call: ToolCall, *, as_text: bool) -> tuple[dict[str, object], str,
 
 def _is_sendable(work: Work, call: ToolCall, *, as_text: bool) -> bool:
     """Whether the arguments can be written as they are."""
-    if call.arguments is not None and (not as_text or work.options.strict):
+    kept = own(call.ext, work.format.name)
+    if call.arguments is not None and kept.get("arguments") == "object" and work.limits.arguments == "text":
+        return False
+    if call.arguments is not None and (not as_text or work.options.strict or work.limits.arguments == "either"):
         return True
     if not as_text:
         return False
     if call.raw is None:
-        return "type" in own(call.ext, work.format.name)  # a call of another kind than a function
+        return "type" in kept  # a call of another kind than a function
     return is_object_text(call.raw)
 
 

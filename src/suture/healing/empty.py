@@ -98,7 +98,7 @@ def _shape(work: Work, at: int, message: Message) -> None:
     name = work.format.name
     kept = own(message.ext, name)
     shape = kept.get("content")
-    if work.limits.blank_text and (shape == "null" or (shape == "list" and _has_no_words(message))):
+    if work.limits.blank_text and (shape == "null" or (shape == "list" and _has_no_words(work, message))):
         work.note("CONTENT_NULL" if shape == "null" else "TEXT_EMPTY", at, "wrote an empty text")
         work.replace(at, ext=without_key(work.messages[at].ext, name, "content"))
     if kept.get("tool_calls") == []:
@@ -106,23 +106,32 @@ def _shape(work: Work, at: int, message: Message) -> None:
         work.replace(at, ext=without_key(work.messages[at].ext, name, "tool_calls"))
 
 
-def _has_no_words(message: Message) -> bool:
-    return all(type(part) in (ToolCall, Reasoning) for part in message.parts)
+def _has_no_words(work: Work, message: Message) -> bool:
+    """Whether nothing stands in the content; thinking does where the format has a part for it."""
+    return all(
+        type(part) is ToolCall or (type(part) is Reasoning and not work.format.takes(part)) for part in message.parts
+    )
 
 
 def _says_nothing(work: Work, message: Message) -> bool:
     if not work.limits.blank_text:
         return not message.parts and type(message) is not ToolResult
     if type(message) is not Assistant:
-        return False
+        return not (work.limits.silent or message.parts or type(message) is ToolResult)
     kept = own(message.ext, work.format.name)
-    if any(kept.get(key) for key in _SPEAKS) or (kept.get("content") == "list" and not _has_no_words(message)):
+    listed = kept.get("content") == "list" and work.limits.text_lists
+    if any(kept.get(key) for key in _SPEAKS) or (listed and not _has_no_words(work, message)):
         return False
     return all(type(part) is Reasoning or (type(part) is Text and not part.text) for part in message.parts)
 
 
 def _fill(work: Work, at: int, message: Message, before: Message | None) -> bool:
-    """Whether the empty message is kept: one of the user's is, unless it stands behind another."""
+    """Whether the empty message is kept: one of the user's is, unless it stands behind another; with words, any is."""
+    if not work.limits.silent:
+        work.note("MESSAGE_EMPTY", at, "said that the message was empty", detail=NOTHING)
+        left = [part for part in message.parts if type(part) is not Text]
+        work.replace(at, parts=(*left, Text(NOTHING)))
+        return True
     if type(message) is User and type(before) not in (User, ToolResult):
         work.note("MESSAGE_EMPTY", at, "said that the message was empty", detail=NOTHING)
         work.replace(at, parts=(Text(NOTHING),))

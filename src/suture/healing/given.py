@@ -13,7 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from suture.errors import HistoryError, UnknownFormat
-from suture.formats import FORMATS, format_of
+from suture.formats import FORMATS, KIN, format_of
 from suture.formats.base import Format, Json
 from suture.formats.handoff import HANDOFF
 from suture.formats.limits import Limits
@@ -92,16 +92,17 @@ class _Foreign(NamedTuple):
 
 def _foreign(messages: Sequence[Json], places: Iterable[int], form: Format) -> dict[int, _Foreign]:
     """Which of those messages are of another format, and of which."""
-    others = [format_of(name) for name in FORMATS if name != form.name]
+    kin = [form, *([format_of(KIN[form.name])] if form.name in KIN else ())]
+    others = [format_of(name) for name in FORMATS if name not in {each.name for each in kin}]
     found: dict[int, _Foreign] = {}
     for index in places:
-        if form.sign(messages[index]):
+        if any(each.sign(messages[index]) for each in kin):
             continue
         for other in others:
             if sign := other.sign(_without(messages[index], form.borrowed)):
                 found[index] = _Foreign(other, sign)
                 break
-    if found and not any(form.sign(message) for message in messages):
+    if found and not any(each.sign(message) for message in messages for each in kin):
         index, (whose, sign) = next(iter(found.items()))
         raise UnknownFormat(
             f"{form.key}[{index}] has {sign}, which is {whose.name}'s and not {form.name}'s. "

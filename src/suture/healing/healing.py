@@ -45,13 +45,13 @@ def healed(history: object, form: Format, limits: Limits, options: Options) -> H
     options = options._replace(system_apart=is_request)
     given, found = checked(history, form, limits, open_tail=options.pending == "keep")
     healing = Healing(given, form, limits, options)
-    faults = left = _to_mend(found)
+    faults = left = _to_mend(found, limits)
     # First the passes that the findings ask for; where their work made work for others, all of them.
     for codes in ({each.code for each in faults}, None, None):
         if not left:
             break
         healing.mend(left, codes)
-        left = _to_mend(healing.check())
+        left = _to_mend(healing.check(), limits)
     if refused := [each for each in left if each.refused]:
         raise unhealable(refused)
     hints = list(dict.fromkeys([each.hint for each in found if each.hint] + healing.hints))
@@ -87,8 +87,13 @@ def _as_change(done: Settled, form: Format, limits: Limits) -> Change:
     return Change(code=done.code, rules=rules, path=done.path, action=done.action, detail=done.detail, lost=done.lost)
 
 
-def _to_mend(found: Sequence[Finding]) -> list[Finding]:
-    return [each for each in found if each.severity == "REJ" and not each.hint]
+def _to_mend(found: Sequence[Finding], limits: Limits) -> list[Finding]:
+    """What is refused; and the order of results, where a target would give one call the result of another."""
+    return [
+        each
+        for each in found
+        if (each.severity == "REJ" or (each.code == "RESULT_ORDER" and limits.results_ordered)) and not each.hint
+    ]
 
 
 class Healing:

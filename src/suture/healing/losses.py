@@ -14,7 +14,7 @@ from suture.messages import Ext, Message, Opaque, Part, Reasoning, ToolCall, Too
 # What `ext` says of the shape in which something came; the target has its own.
 _SHAPE = frozenset(("content", "role", "tool_calls", "is_error"))
 _OF_RESULT = _SHAPE | {"name"}
-_OF_CALL = frozenset(("type",))
+_OF_CALL = frozenset(("type", "arguments"))
 _CACHE = ("cache_control", "cachePoint")
 
 

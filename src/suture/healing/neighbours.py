@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from suture.healing.order import CONTINUED
-from suture.healing.parts import is_of_unknown_role
+from suture.healing.parts import is_message
 from suture.healing.work import Work
 from suture.messages import Assistant, Ext, Message, Reasoning, System, Text, ToolCall, ToolResult, User
 
@@ -73,8 +73,11 @@ class _Run:
             return True
         return bool(message.parts) and all(type(part) is ToolCall for part in message.parts)
 
-    def add(self, message: Message) -> None:
-        """Take the next message in."""
+    def add(self, message: Message, *, apart: bool) -> None:
+        """Take the next message in. What the assistant said in several is kept `apart` where it goes out as one text."""
+        meets = self.parts and type(self.parts[-1]) is Text and message.parts and type(message.parts[0]) is Text
+        if meets and apart and type(message) is Assistant:
+            self.parts.append(Text("\n\n"))
         self.parts += message.parts
         self.ext = _both(self.ext, message.ext)
         self.thinks = self.thinks or _thinks(message)
@@ -99,7 +102,7 @@ def neighbours(work: Work) -> None:
         if before is not None and _is_same_role(work, before.message, message):
             if before.takes(message, text_with_calls=work.limits.text_with_calls):
                 work.note("ROLE_REPEAT", at, "joined the message with the one before")
-                before.add(message)
+                before.add(message, apart=not work.limits.text_lists)
                 continue
             work.note("ROLE_REPEAT", at, "put a message of the user's between", detail=CONTINUED)
             runs.append(_Run(User((Text(CONTINUED),)), None))
@@ -112,8 +115,8 @@ def _is_same_role(work: Work, before: Message, message: Message) -> bool:
     if type(before) is not type(message) or type(message) is ToolResult:
         return False
     if type(message) is System:
-        return work.limits.system == "apart"
-    return not (is_of_unknown_role(before) or is_of_unknown_role(message))
+        return work.limits.system in ("apart", "one")
+    return not (is_message(before) or is_message(message))
 
 
 def _says(message: Message) -> bool:

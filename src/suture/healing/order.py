@@ -6,7 +6,7 @@ import msgspec
 
 from suture.formats.wire import own, without_key
 from suture.healing.work import Work
-from suture.messages import Assistant, Opaque, Part, System, Text, ToolCall, User
+from suture.messages import Assistant, Message, Opaque, Part, System, Text, ToolCall, ToolResult, User
 
 CONTINUED = "(conversation continues)"
 GO_ON = "Continue."
@@ -21,19 +21,37 @@ def roles(work: Work) -> None:
         _developers(work)
     if work.limits.system == "apart":
         _systems(work)
-    elif work.limits.system == "first":
+    elif work.limits.system in ("first", "one"):
         _systems_inside(work)
+    if not work.limits.system_after_answer:
+        _systems_after_answers(work)
     if work.limits.needs_user and not any(type(message) is User for message in work.messages):
         _speak(work)
-    if work.limits.first_user and work.messages and type(work.messages[0]) is Assistant:
-        work.note("FIRST_NOT_USER", 0, "put a message of the user's first", detail=CONTINUED)
-        work.messages.insert(0, User((Text(CONTINUED),)))
-        work.sources.insert(0, None)
+    first = _leading(work)
+    if first < len(work.messages) and type(work.messages[first]) is Assistant and _must_wait(work, first):
+        work.note("FIRST_NOT_USER", first, "put a message of the user's first", detail=CONTINUED)
+        work.messages.insert(first, User((Text(CONTINUED),)))
+        work.sources.insert(first, None)
+
+
+def _must_wait(work: Work, first: int) -> bool:
+    """Whether the user speaks before the assistant, whose message is the first behind leading system text."""
+    if work.limits.first_user:
+        return True
+    message = work.messages[first]
+    if work.limits.opens_with_calls or first > 0 or type(message) is not Assistant:
+        return False
+    return bool(message.calls) or (len(work.messages) == 1 and _goes_on(work, message))
+
+
+def _leading(work: Work) -> int:
+    """How many messages of system text stand before everything else."""
+    return next((at for at, message in enumerate(work.messages) if type(message) is not System), len(work.messages))
 
 
 def _speak(work: Work) -> None:
     """Let the user say something behind the leading system text, where nobody did."""
-    leading = next((at for at, message in enumerate(work.messages) if type(message) is not System), len(work.messages))
+    leading = _leading(work)
     work.report("NO_USER", None, "added a message of the user's", detail=CONTINUED)
     work.messages.insert(leading, User((Text(CONTINUED),)))
     work.sources.insert(leading, None)
@@ -41,12 +59,21 @@ def _speak(work: Work) -> None:
 
 def _systems_inside(work: Work) -> None:
     """System text behind the first other message becomes words of the user's."""
-    leading = next((at for at, message in enumerate(work.messages) if type(message) is not System), len(work.messages))
-    for at in range(leading, len(work.messages)):
-        message = work.messages[at]
-        if type(message) is System:
-            work.note("SYSTEM_MISPLACED", at, "turned the system text into words of the user's")
-            work.messages[at] = User((Text(SYSTEM_MARK), *message.parts))
+    for at in range(_leading(work), len(work.messages)):
+        if type(work.messages[at]) is System:
+            _as_words(work, at)
+
+
+def _systems_after_answers(work: Work) -> None:
+    """System text directly behind the assistant or a result becomes words of the user's."""
+    for at in range(1, len(work.messages)):
+        if type(work.messages[at]) is System and type(work.messages[at - 1]) in (Assistant, ToolResult):
+            _as_words(work, at)
+
+
+def _as_words(work: Work, at: int) -> None:
+    work.note("SYSTEM_MISPLACED", at, "turned the system text into words of the user's")
+    work.messages[at] = User((Text(SYSTEM_MARK), *work.messages[at].parts))
 
 
 def _developers(work: Work) -> None:
@@ -81,7 +108,7 @@ def _systems(work: Work) -> None:
 def tail(work: Work) -> None:
     """The end is one from which the model can go on."""
     last = work.messages[-1] if work.messages else None
-    if type(last) is not Assistant or last.calls:
+    if type(last) is not Assistant or last.calls or _goes_on(work, last):
         return
     if work.limits.pauses and last.parts and _waits(last.parts[-1]):
         return
@@ -95,6 +122,22 @@ def tail(work: Work) -> None:
     if not work.limits.trailing_space and type(part) is Text and part.text != part.text.rstrip():
         work.note("TRAILING_WHITESPACE", at, "cut the white space at the end", part=part)
         work.replace(at, parts=(*last.parts[:-1], msgspec.structs.replace(part, text=part.text.rstrip())))
+
+
+def prefixes(work: Work) -> None:
+    """Only the last message is one that the model is to go on with, where the target wants the user to speak last."""
+    if work.limits.prefill:
+        return
+    name = work.format.name
+    for at, message in enumerate(work.messages[:-1]):
+        if type(message) is Assistant and _goes_on(work, message):
+            work.note("PREFIX_NOT_LAST", at, "left out the field 'prefix'", detail="True")
+            work.replace(at, ext=without_key(message.ext, name, "prefix"))
+
+
+def _goes_on(work: Work, message: Message) -> bool:
+    """Whether the model is asked to go on with the message."""
+    return own(message.ext, work.format.name).get("prefix") is True
 
 
 def _waits(part: Part) -> bool:

@@ -123,15 +123,16 @@ def foreign(work: Work) -> None:
             work.note("BLOCK_UNKNOWN", at, action, part=part, detail=as_text(part), lost=lost, case=case)
         if gone:
             work.remove(at, gone)
-            keep[at] = not is_of_unknown_role(message)
+            # A message of a role that only its own provider knows is kept as one such part.
+            keep[at] = not is_message(message)
         if message.ext is not None and (work.options.strict or work.limits.fields is not None):
             _without_fields(work, at, message.ext)
     work.keep(keep)
 
 
-def is_of_unknown_role(message: Message) -> bool:
-    """Whether the message is of a role that only its own provider knows: it is kept as one part."""
-    part = message.parts[0] if len(message.parts) == 1 and type(message) is User else None
+def is_message(message: Message) -> bool:
+    """Whether it is a whole wire message, kept as it came, of a role that only its own provider knows."""
+    part = message.parts[0] if type(message) is User and len(message.parts) == 1 else None
     return type(part) is Opaque and isinstance(part.raw, dict) and "role" in part.raw
 
 

@@ -12,15 +12,19 @@ from typing import TypeAlias
 
 from suture.healing.calls import IDS, arguments, names, pairs, result_names
 from suture.healing.empty import blanks, empties, failures
+from suture.healing.fields import fields
+from suture.healing.functions import functions
 from suture.healing.items import ITEMS, chain, items, led_nowhere
 from suture.healing.joined import joined, rejoined
 from suture.healing.media import media
 from suture.healing.neighbours import apart, bridge, neighbours
-from suture.healing.order import roles, tail
+from suture.healing.order import prefixes, roles, tail
+from suture.healing.ordered import ordered
 from suture.healing.parts import foreign, order, pictures, reasoning
-from suture.healing.sequence import sequence
 from suture.healing.servers import server_words, servers
+from suture.healing.shapes import pictures_apart, shapes
 from suture.healing.signatures import signatures, stand_in_signatures
+from suture.healing.thought_fields import MISSING, thought_fields
 from suture.healing.thoughts import thoughts
 from suture.healing.unsigned import unsigned
 from suture.healing.work import Work
@@ -56,20 +60,24 @@ _EMPTY = (
 PASSES: tuple[tuple[Pass, frozenset[str] | None], ...] = (
     (chain, frozenset(("CHAIN_CONFLICT",))),
     (items, ITEMS),
+    (functions, frozenset(("CALL_LEGACY",))),
     (arguments, frozenset(("ARGS_TYPE", "ARGS_NOT_OBJECT", "ARGS_UNPARSABLE", "SURROGATE_LONE"))),
     (joined, frozenset(("CALL_AFTER_MODEL",))),
     (pairs, IDS | _RESULTS),
-    (sequence, frozenset()),
+    (ordered, frozenset(("RESULT_ORDER",))),
     (reasoning, frozenset(("THINKING_UNSIGNED", "THINKING_FOREIGN"))),
     (unsigned, frozenset(("SIGNATURE_FORM", "THINKING_FOREIGN"))),
+    (thought_fields, frozenset((MISSING,))),
     (thoughts, _THOUGHTS),
     (server_words, frozenset(("BLOCK_UNKNOWN",))),
     (foreign, frozenset(("BLOCK_UNKNOWN", "FIELD_UNKNOWN"))),
+    (fields, frozenset(("FIELD_UNKNOWN",))),
     (order, frozenset(("CALL_NOT_TAIL",))),
     (servers, _SERVERS),
     (signatures, frozenset(("SIGNATURE_FORM",))),
     (pictures, frozenset(("IMAGE_ROLE",))),
     (media, _PICTURES),
+    (pictures_apart, frozenset(("CONTENT_SHAPE",))),
     (apart, frozenset(("TEXT_WITH_TOOL",))),
     (failures, frozenset(("RESULT_EMPTY_ERROR",))),
     (blanks, _BLANK),
@@ -79,8 +87,10 @@ PASSES: tuple[tuple[Pass, frozenset[str] | None], ...] = (
     (roles, None),
     (bridge, None),
     (neighbours, None),
+    (prefixes, frozenset(("PREFIX_NOT_LAST",))),
     (tail, None),
     (stand_in_signatures, frozenset(("SIGNATURE_MISSING", "SIGNATURE_FORM"))),
+    (shapes, frozenset(("CONTENT_NULL", "TEXT_EMPTY", "CONTENT_SHAPE"))),
     (names, frozenset(("NAME_PATTERN", "TOOLS_MISSING", "NAME_UNDECLARED"))),
     (result_names, None),
 )

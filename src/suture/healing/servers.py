@@ -20,7 +20,7 @@ _WORDS = ("input_text", "output_text", "refusal")
 
 def server_words(work: Work) -> None:
     """Finished pairs of another provider's own tools become a few words, and so do its blocks of words."""
-    if not work.options.strict and "BLOCK_UNKNOWN" not in work.found:
+    if not work.options.strict and not work.has_found("BLOCK_UNKNOWN"):
         return
     for at, message in enumerate(work.messages):
         if not any(type(part) is Opaque for part in message.parts):

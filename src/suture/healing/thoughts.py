@@ -16,7 +16,7 @@ def thoughts(work: Work) -> None:
                 work.note("THINKING_MODIFIED", at, "left out a copy of a thought", part=message.parts[slot])
             work.replace(at, parts=tuple([part for slot, part in enumerate(message.parts) if slot not in gone]))
     # Of what the request asks for, only the check knows.
-    if "THINKING_DISABLED_FINAL" in work.found:
+    if work.found is not None and "THINKING_DISABLED_FINAL" in work.found:
         _final(work)
 
 

@@ -87,9 +87,9 @@ class Work:
 
     `codes` are those of the findings that are to be mended; None asks for everything. `offered` are the names of the
     request's tools, and `renamed` those of tools that had to change, in the request as well. `system` is system text that
-    moves out of the messages. `found` are the codes of what is wrong now, whatever is to be mended, and `faults`
-    the findings themselves, by the identity of the message or part that they are about, and of None for the request: for
-    passes that mend where something was found, and nowhere else.
+    moves out of the messages. `found` are the codes of what is wrong now, whatever is to be mended (None where no check was
+    made), and `faults` the findings themselves, by the identity of the message or part that they are about, and of None for
+    the request: for passes that mend where something was found, and nowhere else.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class Work:
         self.options = options
         self.codes = codes
         self.offered = offered
-        self.found: frozenset[str] = frozenset()
+        self.found: Collection[str] | None = None
         self.faults = faults or {}
         self.renamed: dict[str, str] = {}
         self.system: list[System] = []
@@ -127,6 +127,10 @@ class Work:
     def faults_of(self, thing: Message | Part | None) -> Mapping[str, Finding]:
         """The findings about a message or part as it came, or about the request, by code."""
         return {each.code: each for each in self.faults.get(id(thing), ())}
+
+    def has_found(self, code: str) -> bool:
+        """Whether the check found the code; a request of our own, which none was made of, may have it anywhere."""
+        return self.found is None or code in self.found
 
     def note(
         self,

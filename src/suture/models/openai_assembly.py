@@ -15,7 +15,7 @@ import msgspec
 from suture.errors import IncompleteStream, Overloaded
 from suture.formats import format_of
 from suture.formats.base import Json
-from suture.formats.openai_chat.format import DETAILS, THOUGHTS
+from suture.formats.chat.read import DETAILS, THOUGHTS
 from suture.formats.wire import object_text
 from suture.loop.events import Delta, ReasoningDelta, TextDelta, ToolCallDelta
 from suture.messages import Assistant, Origin, Usage

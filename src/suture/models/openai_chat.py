@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from suture.errors import ConfigurationError, MissingExtra
 from suture.formats.base import Json
-from suture.formats.openai_chat.format import COPIES
+from suture.formats.openai_chat.dialects import COPIES
 from suture.messages import Assistant, Origin
 from suture.models.base import Piece, Request, RequestMended
 from suture.models.bounds import text_of
@@ -39,6 +39,13 @@ _DIALECTS = {
     "openrouter.ai": "openrouter",
     "dashscope.aliyuncs.com": "qwen",
     "bigmodel.cn": "glm",
+    "z.ai": "glm",
+    "minimax.io": "minimax",
+    "minimaxi.com": "minimax",
+    "api.perplexity.ai": "perplexity",
+    "integrate.api.nvidia.com": "nim",
+    "cohere.com": "cohere",
+    "cohere.ai": "cohere",
 }
 _OTHERS = "compatible"
 
@@ -107,7 +114,7 @@ class OpenAIChat:
         Raises:
             ModelError: there is none.
         """
-        sent = request.fitted(API, self.dialect or self.model, self.origin)
+        sent = request.fitted(API, f"{self.dialect}:{self.model}" if self.dialect else self.model, self.origin)
         if sent.changes:
             yield RequestMended(tuple(sent.changes))
         answer = Assembly(self._whom, self.origin)

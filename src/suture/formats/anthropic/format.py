@@ -103,6 +103,8 @@ class Anthropic:
         content = message.get("content")
         for block in content if isinstance(content, list) else ():
             kind = block.get("type") if isinstance(block, dict) else None
+            if kind == "thinking" and isinstance(block.get("thinking"), list):
+                continue  # Mistral's, whose thinking is a list of chunks
             if isinstance(kind, str) and kind.endswith(("tool_use", "tool_result", "thinking")):
                 return f"a {kind!r} block"
         return None

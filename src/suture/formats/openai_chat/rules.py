@@ -1,7 +1,12 @@
-"""What OpenAI's Chat Completions demand: each rule with the words of the refusal and where they were seen."""
+"""What OpenAI's Chat Completions demand: each rule with the words of the refusal and where they were seen.
+
+The texts are searched for in an error in lower case, its quotes and backticks made plain. What those demand who copied
+OpenAI stands in `copies`.
+"""
 
 from __future__ import annotations
 
+from suture.formats.openai_chat.copies import COPIES
 from suture.formats.rule import Rule, by_id
 
 _UNANSWERED = (
@@ -13,7 +18,7 @@ _ORPHAN = (
     "(messages.[{i}].role)"
 )
 
-RULES = by_id(
+_OPENAI = by_id(
     Rule(
         id="OAI-CALL-UNANSWERED",
         statement="Each call is answered by a tool message before any other role speaks.",
@@ -44,7 +49,7 @@ RULES = by_id(
         statement="A call has one result.",
         mend="The last real result stays; a placeholder loses to anything real.",
         error=_ORPHAN,
-        texts=("role '?tool'? must be a response to a prece",),
+        texts=("role '?tool'? must be a response to a prece", "invalid_tool_call_format"),
         certainty="R",
         evidence="Joouis/agent-maestro#251, BerriAI/litellm prompt_templates/factory.py",
     ),
@@ -85,6 +90,7 @@ RULES = by_id(
         mend="The content becomes an empty text.",
         error="Invalid value for 'content': expected a string, got null. (messages.[{i}].content)",
         evidence="docker/docker-agent#63, run-llama/llama_index#17555, songquanpeng/one-api#784",
+        texts=("for 'content': expected a string, got null", r"content'?: .*got null"),
     ),
     Rule(
         id="OAI-CONTENT-EMPTY",
@@ -92,6 +98,7 @@ RULES = by_id(
         mend="The content becomes an empty text.",
         error="Invalid 'messages[{i}].content': empty array. Expected an array with minimum length 1.",
         certainty="I",
+        texts=(r"content'?: empty array",),
     ),
     Rule(
         id="OAI-EMPTY-MSG",
@@ -114,16 +121,8 @@ RULES = by_id(
         statement="Arguments are JSON text of an object.",
         mend="An object is written as text; a text that cannot be read is kept under '_raw' of an object.",
         error="Invalid type for 'messages[{i}].tool_calls[{j}].function.arguments': expected a JSON object as a string.",
-        texts=("invalid function arguments json string",),
+        texts=("invalid function arguments json string", r"function\.arguments'?: expected"),
         evidence="earendil-works/pi#5468, vllm-project/vllm#48922",
-    ),
-    Rule(
-        id="VLLM-ARGS-JSON",
-        statement="Arguments in the history parse.",
-        mend="A text that cannot be read is kept under '_raw' of an object.",
-        error="Unterminated string starting at: line 1 column {n} (char {n})",
-        texts=(r"expecting ',' delimiter: line \d{1,9} column", r"invalid \\{0,4}escape: line \d{1,9} column"),
-        evidence="vllm-project/vllm#47761, #43995, #48922, huggingface/physics-intern#6",
     ),
     Rule(
         id="OAI-NAME-PATTERN",
@@ -149,8 +148,8 @@ RULES = by_id(
     ),
     Rule(
         id="OAI-DEV-ROLE",
-        statement="Only OpenAI and Azure know the role 'developer'.",
-        mend="The role becomes 'system'.",
+        statement="Only OpenAI and Azure know the role 'developer', and some copies take system text at the head alone.",
+        mend="The role becomes 'system'; where that may only come first, later text becomes words of the user's.",
         error="messages[{i}].role: unknown variant 'developer', expected one of 'system', 'user', 'assistant', 'tool'",
         texts=(
             "unknown variant 'developer'",
@@ -162,13 +161,39 @@ RULES = by_id(
     ),
     Rule(
         id="OAI-LEGACY-FUNCTION",
-        statement="The role 'function' is refused by most copies; OpenAI still takes it.",
-        mend="The message is sent as it is.",
+        statement="The role 'function' and the field 'function_call' are refused by most copies; OpenAI still takes them.",
+        mend="They become a tool message and a tool call, under an id made of their place; OpenAI gets them as they are.",
         error="messages[{i}].role: unknown variant 'function'",
-        texts=("unknown variant 'function'",),
-        severity="DEG",
         certainty="R",
         evidence="crazyyanchao/llmcompiler#1",
+        texts=("unknown variant 'function'", "unknown variant 'function_call'"),
+    ),
+    Rule(
+        id="OAI-NULL-DIALECT",
+        statement="Beside calls the content is null for some servers and an empty text for others; words are one text.",
+        mend="The content takes the shape that the server wants.",
+        error="invalid message content type: <nil>",
+        certainty="R",
+        evidence="SAIL-Research-Lab/cheetahclaws#72, lmstudio-ai/lmstudio-bug-tracker#261, ogx-ai/ogx#1751",
+        texts=(
+            "invalid message content type",
+            "'content' field must be a string or an array of objects",
+            r"content'? ?: ?value must be a string",
+        ),
+        models="ollama, lmstudio: an empty text; nim: null; groq and strict templates: no list of words",
+    ),
+    Rule(
+        id="OAI-TOOL-DESC",
+        statement="The description of a function has at most 1024 characters.",
+        mend="It is cut, and the report has all of it.",
+        error=(
+            "Invalid 'tools[{i}].function.description': string too long. Expected a string with maximum length {most}, but "
+            "got a string with length {n} instead."
+        ),
+        certainty="R",
+        evidence="nanbingxyz/5ire#33",
+        texts=(r"function\.description'?: string too long",),
+        models="OpenAI and Azure; the limit may have been lifted since",
     ),
     Rule(
         id="OAI-ROLE",
@@ -203,6 +228,8 @@ RULES = by_id(
     ),
 )
 
+RULES = {**_OPENAI, **COPIES}
+
 RULE_OF = {
     "CALL_UNANSWERED": "OAI-CALL-UNANSWERED",
     "RESULT_ORPHAN": "OAI-ORPHAN-TOOL",
@@ -220,7 +247,7 @@ RULE_OF = {
     "FIELD_UNKNOWN": "OAI-EMPTY-CALLS",
     "ARGS_TYPE": "OAI-ARGS-STRING",
     "ARGS_NOT_OBJECT": "OAI-ARGS-STRING",
-    "ARGS_UNPARSABLE": "VLLM-ARGS-JSON",
+    "ARGS_UNPARSABLE": "OAI-ARGS-STRING",
     "NAME_PATTERN": "OAI-NAME-PATTERN",
     "IMAGE_ROLE": "OAI-IMG-ROLE",
     "ROLE_UNKNOWN": "OAI-ROLE",
@@ -229,4 +256,16 @@ RULE_OF = {
     "THINKING_UNSIGNED": "OAI-REASONING",
     "BLOCK_UNKNOWN": "OAI-PART",
     "SURROGATE_LONE": "OAI-SURROGATE",
+    "CALL_LEGACY": "OAI-LEGACY-FUNCTION",
+    "CONTENT_SHAPE": "OAI-NULL-DIALECT",
+    "SCHEMA_UNSUPPORTED": "OAI-TOOL-DESC",
+    "FIELD_MISSING": "MM-PARAMS",
+    "REASONING_FIELD_MISSING": "DS-REASONING",
+    "NO_USER": "GLM-1214",
+    "NAME_UNDECLARED": "GRQ-TOOL-NOT-LISTED",
+    "TOOLS_MISSING": "GRQ-TOOL-NOT-LISTED",
+    "ROLE_REPEAT": "TMPL-ALTERNATE",
+    "FIRST_NOT_USER": "TMPL-ALTERNATE",
+    "USER_AFTER_TOOL": "TMPL-ALTERNATE",
+    "LAST_ASSISTANT": "TMPL-LAST",
 }

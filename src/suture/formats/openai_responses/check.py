@@ -11,9 +11,9 @@ from typing import Any
 
 from suture.errors import HistoryError
 from suture.formats.base import Json
+from suture.formats.chat.objects import is_object_text
 from suture.formats.handoff import HANDOFF
 from suture.formats.limits import Limits
-from suture.formats.openai_chat.check import is_object_text
 from suture.formats.openai_responses import findings
 from suture.formats.openai_responses.findings import found, is_item_id
 from suture.formats.openai_responses.items import FIELDS, PREFIXES, is_reference, place_of, plain_id, takes, unpacked

@@ -34,6 +34,7 @@ class OpenAIResponses:
         return Limits(
             id_length=64,
             words_before_calls=True,
+            error_mark=False,
             item_ids=True,
             goes_on=frozenset(("previous_response_id", "conversation")),
             references=frozenset(("item_reference",)),

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from suture.formats.base import Decoded, Json, Rewritten, Written
-from suture.formats.openai_chat.write import arguments_text
+from suture.formats.chat.objects import arguments_text
 from suture.formats.openai_responses.items import CALLS, NAME, OF_ONE_RESPONSE
 from suture.formats.openai_responses.outputs import content_of, output_item, unsaid
 from suture.formats.openai_responses.parts import is_exact, part_wire

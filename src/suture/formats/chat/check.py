@@ -1,69 +1,58 @@
-"""The check of a request against what OpenAI's Chat Completions demand.
+"""The check of a request in the chat form: what is wrong with roles, content, calls and results.
 
-It reads the raw JSON once, in order, and makes nothing while nothing is wrong.
+It reads the raw JSON once, in order, and makes nothing while nothing is wrong. What only some targets demand is read
+behind it (`demands`).
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
-
-from suture.canonical import is_encodable
 from suture.formats.base import Json
+from suture.formats.chat.demands import Demand
+from suture.formats.chat.found import Found
+from suture.formats.chat.objects import is_object_text
+from suture.formats.chat.unnamed import with_ids
 from suture.formats.limits import Limits
-from suture.formats.openai_chat.rules import RULE_OF, RULES
 from suture.formats.pairs import Pairs, Stray
-from suture.formats.rule import Finding, by_place, finding
+from suture.formats.rule import Finding, Rule, by_place
 from suture.formats.wire import kind_of, not_a_list, not_an_object, not_content, text_id
 
-_PARTS = frozenset(("text", "image_url", "input_audio", "file", "refusal"))
+# Roles of whose messages it is known that pictures do not stand in them.
+_PICTURELESS = frozenset(("system", "developer", "assistant", "tool"))
 _SPEAKS = ("refusal", "audio", "function_call")
-_decode = msgspec.json.Decoder().decode
 
 
-def check(request: Json, limits: Limits, *, open_tail: bool = False) -> list[Finding]:
-    """Every rule that the request breaks, by place. `open_tail`: calls of the last turn may be unanswered."""
-    return _Check(request["messages"], limits).run(open_tail=open_tail)
+class Check:
+    """One reading of a request. `kinds` are the types of parts that the format knows."""
 
-
-def is_object_text(text: str) -> bool:
-    """Whether the text is JSON of an object, and can be sent again."""
-    try:
-        return isinstance(_decode(text), dict)
-    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
-        return _is_odd_object(text)
-
-
-def _is_odd_object(text: str) -> bool:
-    """What the fast decoder refuses and JSON allows: huge numbers, but no halves of surrogate pairs."""
-    try:
-        value = json.loads(text, parse_constant=lambda _: [][0])
-        return isinstance(value, dict) and is_encodable(json.dumps(value, ensure_ascii=False))
-    except (ValueError, RecursionError, IndexError):
-        return False
-
-
-class _Check:
-    """One reading of a request."""
-
-    def __init__(self, messages: list[Json], limits: Limits) -> None:
-        self.messages = messages
+    def __init__(
+        self,
+        request: Json,
+        limits: Limits,
+        rules: Mapping[str, Rule],
+        rule_of: Mapping[str, str],
+        kinds: frozenset[str],
+    ) -> None:
+        self.request = request
+        self.messages: list[Json] = request["messages"] if limits.ids_needed else with_ids(request["messages"])
         self.limits = limits
+        self.kinds = kinds
         self.longest = limits.id_length or 1 << 30
         self.id_fits = re.compile(limits.id_pattern).search
         self.name_fits = re.compile(limits.name_pattern).search
-        self.found: list[Finding] = []
+        self.found = Found(rules, rule_of, limits)
+        self.add = self.found.add
         self.pairs = Pairs(unique_in_history=limits.ids_unique_in == "history")
 
-    def run(self, *, open_tail: bool) -> list[Finding]:
+    def run(self, demands: Sequence[Demand], *, open_tail: bool) -> list[Finding]:
+        """Every rule that the request breaks, by place. `open_tail`: calls of the last turn may be unanswered."""
         if not self.messages:
-            nothing = finding(
-                RULES["OAI-EMPTY-MSG"], "MESSAGE_EMPTY", "messages", "There is nothing to send.", severity="DEG"
-            )
-            return [nothing]
+            self.add("MESSAGE_EMPTY", "messages", "There is nothing to send.", severity="DEG")
+            return self.found.findings
         for index, message in enumerate(self.messages):
             role = message["role"]
             content = message.get("content")
@@ -80,10 +69,11 @@ class _Check:
             if not isinstance(content, str):
                 self._content(index, message, role, content)
         self._pairing(open_tail=open_tail)
-        return self.found
-
-    def add(self, code: str, path: str, sentence: str, call: str | None = None, **facts: str | int) -> None:
-        self.found.append(finding(RULES[RULE_OF[code]], code, path, sentence, call, facts))
+        for demand in demands:
+            if demand.holds(self.limits):
+                demand.check(self.found, self.request, self.messages)
+        self.found.findings.sort(key=by_place)
+        return self.found.findings
 
     # Messages
 
@@ -112,12 +102,18 @@ class _Check:
                 sentence = "The role 'developer' is OpenAI's own; here it is 'system'."
                 self.add("SYSTEM_MISPLACED", path, sentence, i=index)
         elif role == "function":
-            rule = RULES["OAI-LEGACY-FUNCTION"]
-            sentence = "The role 'function' is refused by most copies of the API; the message is sent as it is."
-            self.found.append(finding(rule, "ROLE_UNKNOWN", path, sentence, facts={"i": index}))
+            self._function(index, path)
         else:
-            sentence = f"The role {role!r} is none that OpenAI is known to take; the message is sent as it is."
-            self.add("ROLE_UNKNOWN", path, sentence, i=index, role=role)
+            sentence = f"The role {role!r} is none that is known here; the message is sent as it is."
+            self.add("ROLE_UNKNOWN", path, sentence, severity="DEG", i=index, role=role)
+
+    def _function(self, index: int, path: str) -> None:
+        if self.limits.functions:
+            sentence = "The role 'function' is refused by most copies of the API; the message is sent as it is."
+            self.add("CALL_LEGACY", path, sentence, severity="DEG", i=index)
+        else:
+            sentence = "The role 'function' is not known here; tools took its place."
+            self.add("CALL_LEGACY", path, sentence, severity="REJ", i=index, role="function")
 
     def _content(self, index: int, message: Json, role: str, content: object) -> None:
         """Content that is no text."""
@@ -137,15 +133,15 @@ class _Check:
             if not isinstance(part, dict):
                 raise not_an_object(part, path)
             kind = part.get("type")
-            if kind == "image_url" and role not in ("user", "function"):
+            if kind == "image_url" and role in _PICTURELESS:
                 sentence = f"A picture stands in a message of the role {role!r}."
                 self.add("IMAGE_ROLE", path, sentence, i=index, role=role)
             elif not isinstance(kind, str):
                 sentence = "The part has no 'type'. Check in which format the history is."
                 self.add("BLOCK_UNKNOWN", path, sentence, i=index)
-            elif kind not in _PARTS:
+            elif kind not in self.kinds:
                 sentence = f"The part is of the unknown type {kind!r}; it is sent as it is."
-                self.found.append(finding(RULES["OAI-PART"], "BLOCK_UNKNOWN", path, sentence, severity="DEG"))
+                self.add("BLOCK_UNKNOWN", path, sentence, severity="DEG")
 
     # Calls
 
@@ -165,7 +161,10 @@ class _Check:
         if not isinstance(name, str) or not self.name_fits(name):
             self._name(index, at, id, name)
         if not isinstance(arguments, str) or not is_object_text(arguments):
-            self._arguments(index, at, id, arguments)
+            if not isinstance(arguments, dict) or self.limits.arguments == "text":
+                self._arguments(index, at, id, arguments)
+        elif self.limits.arguments == "object":
+            self._text(index, at, id)
 
     def _id(self, index: int, at: int, id: object) -> None:
         path = f"messages[{index}].tool_calls[{at}].id"
@@ -173,14 +172,19 @@ class _Check:
             self.add("ID_MISSING", path, "The call has no id that is a text.", i=index, j=at)
         elif len(id) > self.longest:
             sentence = f"The id has {len(id)} characters; {self.longest} are allowed."
-            self.add("ID_LENGTH", path, sentence, id, i=index, j=at, n=len(id), most=self.longest)
+            self.add("ID_LENGTH", path, sentence, id, i=index, j=at, n=len(id), most=self.longest, id=id)
         else:
             sentence = f"The id {id!r} does not fit {self.limits.id_pattern}."
-            self.add("ID_CHARS", path, sentence, id, i=index, j=at, n=len(id), most=self.longest)
+            self.add("ID_CHARS", path, sentence, id, i=index, j=at, n=len(id), most=self.longest, id=id)
 
     def _name(self, index: int, at: int, id: object, name: object) -> None:
         sentence = f"The call's name {name!r} is no name of a tool: up to 64 letters, digits, _ and -."
-        self.add("NAME_PATTERN", f"messages[{index}].tool_calls[{at}].function.name", sentence, text_id(id), i=index, j=at)
+        path = f"messages[{index}].tool_calls[{at}].function.name"
+        self.add("NAME_PATTERN", path, sentence, text_id(id), i=index, j=at, name=str(name))
+
+    def _text(self, index: int, at: int, id: object) -> None:
+        path = f"messages[{index}].tool_calls[{at}].function.arguments"
+        self.add("ARGS_TYPE", path, "The arguments are text, not an object.", text_id(id), i=index, j=at)
 
     def _arguments(self, index: int, at: int, id: object, arguments: object) -> None:
         path = f"messages[{index}].tool_calls[{at}].function.arguments"
@@ -216,7 +220,6 @@ class _Check:
             self.add("CALL_UNANSWERED", path, sentence, call.id, i=call.i, ids=broken.ids[call.i])
         for stray in broken.strays:
             self._stray(stray, broken.ids)
-        self.found.sort(key=by_place)
 
     def _open_from(self) -> int | None:
         """The last turn, when only results follow it."""
@@ -230,9 +233,10 @@ class _Check:
         if stray.call is not None:
             i = stray.call.i
             sentence = f"The result of the call {stray.id!r} does not stand directly behind messages[{i}]."
-            self.add("RESULT_DISPLACED", path, sentence, stray.id, i=i, ids=ids[i])
+            self.add("RESULT_DISPLACED", path, sentence, stray.id, also="CALL_UNANSWERED", i=i, ids=ids[i], id=stray.id)
         elif stray.answered:
-            self.add("RESULT_DUPLICATE", path, f"The call {stray.id!r} has a result already.", stray.id, i=stray.i)
+            sentence = f"The call {stray.id!r} has a result already."
+            self.add("RESULT_DUPLICATE", path, sentence, stray.id, i=stray.i, id=stray.id)
         else:
             sentence = f"No call in the turn before asked for the result {stray.id!r}."
-            self.add("RESULT_ORPHAN", path, sentence, stray.id, i=stray.i)
+            self.add("RESULT_ORPHAN", path, sentence, stray.id, i=stray.i, id=stray.id)

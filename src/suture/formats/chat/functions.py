@@ -1,4 +1,4 @@
-"""The functions among the tools of a request to Chat Completions."""
+"""The functions among the tools of a request in the chat form."""
 
 from __future__ import annotations
 
@@ -28,6 +28,12 @@ def with_offers(request: Json, offers: Sequence[Offer]) -> Json:
     """The request with these functions behind its tools."""
     given = request.get("tools")
     return {**request, "tools": [*(given if isinstance(given, list) else ()), *[offer(*each) for each in offers]]}
+
+
+def with_functions(request: Json, fresh: Mapping[int, Json]) -> Json:
+    """The request with other functions in the place of those of its tools, by index."""
+    tools = [{**tool, "function": fresh[at]} if at in fresh else tool for at, tool in enumerate(request["tools"])]
+    return {**request, "tools": tools}
 
 
 def renamed(request: Json, names: Mapping[str, str]) -> Json:

@@ -1,0 +1,1 @@
+"""Mistral's own Chat Completions."""

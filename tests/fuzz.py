@@ -18,13 +18,12 @@ from suture.errors import UnhealableHistory
 from suture.formats import FORMATS
 from suture.healing import Healed, diagnose, heal
 from suture.testing.histories import KEYS, broken_history, sound_history
-from tests.judges import structural_problems
+from tests.formats.mistral_judge import refusal
+from tests.judges import sdk_problems, structural_problems
 
 
-def findings(format: str, number: int) -> list[str]:
-    """What is wrong with how the history of that number heals."""
-    chance = Random(f"{format}:{number}")
-    history = broken_history(format, chance)
+def findings(format: str, history: list[dict[str, Any]]) -> list[str]:
+    """What is wrong with how the history heals."""
     before = copy.deepcopy(history)
     try:
         healed = heal(history, format)
@@ -43,7 +42,12 @@ def findings(format: str, number: int) -> list[str]:
 
 def refused(format: str, history: Any) -> list[str]:
     """What judges that share no code with suture refuse."""
-    return structural_problems(format, {KEYS[format]: history})
+    found = structural_problems(format, {KEYS[format]: history})
+    if format in ("openai-chat", "anthropic"):
+        found += sdk_problems(format, history)
+    if format == "mistral" and (problem := refusal(history)) is not None and history:
+        found.append(problem)
+    return found
 
 
 def lost(history: object, healed: Healed) -> list[str]:
@@ -80,7 +84,7 @@ def main() -> int:
     for number in range(options.start, options.start + max(1, options.count // len(formats))):
         for format in formats:
             sound = sound_history(format, Random(f"sound {format}:{number}"))
-            problems = findings(format, number)
+            problems = findings(format, broken_history(format, Random(f"{format}:{number}")))
             if heal(sound, format).history is not sound:
                 problems.append(f"a sound history was changed: {heal(sound, format).changes}")
             changed[format] += 1

@@ -34,7 +34,7 @@ from suture.errors import (
 )
 from suture.loop.events import Event, Retrying, TextDelta, ToolCallDelta
 from suture.loop.retries import RetryPolicy
-from suture.messages import Assistant, Message, ToolResult, User
+from suture.messages import Assistant, Message, Origin, Reasoning, Text, ToolResult, User
 from suture.models import Model
 from suture.models.scripted import ScriptedModel, Step
 from suture.session import Session
@@ -415,3 +415,59 @@ def test_answers_of_nothing(wire: Wire, server: LLMockServer) -> None:
     assert result.usage == last.usage + last.usage + last.usage
     assert session.usage == result.usage
     assert_asked_the_same(server, wire, QUICK.attempts)
+
+
+# Refused all the same -------------------------------------------------------------------------
+
+ALTERNATE = "After the optional system message, conversation roles must alternate user/assistant/user/assistant/..."
+UNSIGNED = "messages.1.content.0: Invalid `signature` in `thinking` block"
+
+
+def test_what_a_server_refuses_by_a_known_rule_is_healed_by_it_and_sent_once_more() -> None:
+    """A copy that was not known for what it is: the second request keeps the rule that its error names, and so do those
+    that follow; the log says what was refused.
+    """
+    with LLMockServer() as server, adapter_of("openai", server) as model:
+        server.state.scenarios.add(Fail(400, message=ALTERNATE), Reply("one"), Reply("two"))
+        session = Session(MemoryStore())
+        session.add(User.of("First."))
+        agent = Agent(model, session, retries=QUICK)
+        assert agent.run("Second.").text == "one"
+        sent_bodies: list[Any] = bodies(server)
+        assert [[message["role"] for message in body["messages"]] for body in sent_bodies] == [["user", "user"], ["user"]]
+        (retry,) = [body for entry in session.entries() if isinstance(body := body_of(entry), Retry)]
+        assert (retry.attempt, retry.delay) == (1, 0.0)
+        assert "must alternate" in retry.error
+
+
+def test_what_is_refused_twice_by_one_rule_ends_the_run() -> None:
+    """Healing that did not help is not tried again."""
+    with LLMockServer() as server, adapter_of("openai", server) as model:
+        server.state.scenarios.add(Fail(400, message=ALTERNATE, times=None))
+        result = Agent(model, Session(MemoryStore()), retries=QUICK).run(PROMPT)
+        assert (result.status, type(result.error)) == ("error", InvalidRequest)
+        assert len(bodies(server)) == 2
+
+
+@pytest.mark.parametrize("message", ["No.", "The model some-model does not exist.", "messages: something new is wrong"])
+def test_what_no_rule_explains_is_not_sent_again(message: str) -> None:
+    """Nothing is guessed from an error that is not known."""
+    with LLMockServer() as server, adapter_of("openai", server) as model:
+        server.state.scenarios.add(Fail(400, message=message, times=None))
+        assert Agent(model, Session(MemoryStore()), retries=QUICK).run(PROMPT).status == "error"
+        assert len(bodies(server)) == 1
+
+
+def test_thinking_that_its_maker_does_not_know_any_more_is_left_out() -> None:
+    """A signature that is refused goes, with what it signed, and `result.changes` says so."""
+    with LLMockServer() as server, adapter_of("anthropic", server) as model:
+        server.state.scenarios.add(Fail(400, message=UNSIGNED), Reply("one"))
+        session = Session(MemoryStore())
+        session.add(User.of("First."))
+        origin = Origin(provider="anthropic", api="anthropic", model="some-model")
+        session.add(Assistant((Reasoning("Hm.", signature="c2ln"), Text("Yes.")), origin=origin))
+        result = Agent(model, session, retries=QUICK).run("Second.")
+        assert result.text == "one"
+        first, second = (json.dumps(body) for body in bodies(server))
+        assert ("c2ln" in first, "c2ln" in second) == (True, False)
+        assert [change.lost for change in result.changes] == ["reasoning"]

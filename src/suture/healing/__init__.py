@@ -7,7 +7,7 @@ refused loudly. Real results move rather than vanish; whatever is left out stand
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal, TypeAlias
 
 from suture.errors import ConfigurationError
@@ -23,6 +23,7 @@ from suture.healing.healing import fitted, healed, unhealable
 from suture.healing.parts import THINKING_OFF
 from suture.healing.passes import run
 from suture.healing.surrogates import SURROGATE, is_sendable, surrogate_finding, without_surrogates
+from suture.healing.tightening import can_tighten, tightened
 from suture.healing.work import Change, Healed, Options, Work
 from suture.messages import Message, Origin, System
 
@@ -33,6 +34,7 @@ __all__ = [
     "Finding",
     "Healed",
     "Rule",
+    "can_tighten",
     "convert",
     "diagnose",
     "dump_messages",
@@ -130,15 +132,22 @@ def dump_messages(messages: Sequence[Message], format: str, model: str | None = 
     return {**form.head(system), form.key: form.encode(messages[leading:])}
 
 
-def fit(messages: Sequence[Message], format: str, model: str | None = None, reader: Origin | None = None) -> Healed:
+def fit(
+    messages: Sequence[Message],
+    format: str,
+    model: str | None = None,
+    reader: Origin | None = None,
+    refused_by: Collection[str] = (),
+) -> Healed:
     """The messages as a request of that format, valid by its strictest reading whatever they are.
 
     Every call is answered, ids are unique in the whole request, nothing foreign or private is sent. `model` is a
     model or a dialect of the format; `reader` is who will be asked, and gets the reasoning back that it made itself.
+    `refused_by` are rules by which it has refused these messages before; they are taken to hold.
     """
     goal = _named(format, model)
     form = format_of(goal.format)
-    limits = form.limits(goal.variant)
+    limits = tightened(form.limits(goal.variant), refused_by)
     options = Options(strict=True, system_apart=True, reader=reader)
     work = Work(messages, form, limits, options, lambda at: [f"messages[{at}]"])
     run(work)

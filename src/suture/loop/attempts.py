@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from suture.canonical import scrub
 from suture.entries import Retry
-from suture.errors import InvalidAnswer, ModelError
-from suture.healing import Change
+from suture.errors import InvalidAnswer, InvalidRequest, ModelError
+from suture.healing import Change, can_tighten, explain
 from suture.loop.asks import Draw, Emit, ask
 from suture.loop.calls import Calls
 from suture.loop.events import Retrying
@@ -38,6 +40,7 @@ class Attempts:
         self.usage = Usage()
         self.unanswered: Usage | None = None
         self._changes: dict[Change, None] = {}
+        self._refused_by: frozenset[str] = frozenset()
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -49,7 +52,8 @@ class Attempts:
         attempt = 0
         while True:
             attempt += 1
-            outcome = yield from self.calls.carried(ModelJob(self.calls.next_job(), request))
+            sent = replace(request, refused_by=self._refused_by) if self._refused_by else request
+            outcome = yield from self.calls.carried(ModelJob(self.calls.next_job(), sent))
             if not isinstance(outcome, Replied | Failed):
                 return None
             self._changes.update(dict.fromkeys(outcome.changes))
@@ -61,7 +65,9 @@ class Attempts:
             if self.state.interrupt is not None:  # who stopped the run wants no other attempt, and no error for it
                 self._give_up(None, usage)
                 return None
-            delay = self.plan.retries.delay(attempt, error, (yield from ask(Draw())))
+            delay = self._mended(attempt, error)
+            if delay is None:
+                delay = self.plan.retries.delay(attempt, error, (yield from ask(Draw())))
             if delay is None and message is not None and fault_of(message, self.state) is None:
                 return message  # an empty answer is better than none
             if delay is None:
@@ -70,6 +76,16 @@ class Attempts:
             yield from self._wait(attempt, error, delay, usage)
             if self.state.interrupt is not None:
                 return None
+
+    def _mended(self, attempt: int, error: ModelError) -> float | None:
+        """No wait at all where the error names a rule that the request can be made to keep: it is sent again so, and every
+        later one of the run is; None where it names none, or was made to keep it before.
+        """
+        if not isinstance(error, InvalidRequest) or attempt >= self.plan.retries.attempts:
+            return None
+        rules = can_tighten([cause.rule for cause in explain(error)]) - self._refused_by
+        self._refused_by |= rules
+        return 0.0 if rules else None
 
     def _give_up(self, error: ModelError | None, usage: Usage | None) -> None:
         self.error, self.unanswered = error, usage

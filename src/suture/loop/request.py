@@ -13,11 +13,14 @@ from suture.tools import Tool
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a model is asked. `messages` is valid for every provider: each turn is followed by its results."""
+    """What a model is asked. `messages` is valid for every provider: each turn is followed by its results. `refused_by` are
+    rules by which whoever is asked has refused them before.
+    """
 
     messages: tuple[Message, ...]
     system: str | None = None
     tools: tuple[Tool, ...] = ()
+    refused_by: frozenset[str] = frozenset()
 
     def fitted(self, format: str, model: str | None = None, reader: Origin | None = None) -> Healed:
         """The request as that provider, model or dialect takes it: `history` is a dict of `messages` and, where there
@@ -25,7 +28,7 @@ class Request:
         asked, and gets the reasoning back that it made itself.
         """
         system = (System.of(self.system),) if self.system else ()
-        healed = fit((*system, *self.messages), format, model, reader)
+        healed = fit((*system, *self.messages), format, model, reader, self.refused_by)
         if not self.tools:
             return healed
         offers = [Offer(tool.name, tool.description, tool.parameters) for tool in self.tools]

@@ -43,6 +43,7 @@ assert signal.is_set
 """,
     "check-and-review-calls": """
 assert texts == ["The call was not run: over the limit of this user; ask for less", "paid 90.0 with card ****1111"], texts
+assert ordered == ["ordered 12 tea"], ordered
 """,
 }
 

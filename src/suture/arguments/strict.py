@@ -111,10 +111,10 @@ def plain(text: str) -> dict[str, object] | list[object] | None:
     That decoder takes the last of two equal keys. None was lost when the value is written as the text was, or, since a
     text without `\\u` escapes its quotes alone, with as many quotes.
     """
-    if not is_small(text):
+    if not _is_short(text):
         return None
     try:
-        value: object = _decode(text)
+        value = _quickly(text)
         again = _encode(value)
     except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
         return None
@@ -122,14 +122,36 @@ def plain(text: str) -> dict[str, object] | list[object] | None:
     return value if is_whole and type(value) in (dict, list) else None  # type: ignore[return-value]
 
 
-_decode = msgspec.json.Decoder().decode
+def _quickly(text: str) -> object:
+    """The value in a text that is short; None when it may be too deep. What is shallow is known by its type, for nothing."""
+    try:
+        return _decode_shallow(text)
+    except msgspec.ValidationError:
+        return _decode_any(text) if _is_flat(text) else None
+
+
+def _shallow(levels: int) -> object:
+    """The type of a JSON value of at most so many levels."""
+    leaf = None | bool | int | float | str
+    return leaf | list[_shallow(levels - 1)] | dict[str, _shallow(levels - 1)] if levels else leaf  # type: ignore[misc]
+
+
+# The time to make a decoder doubles with each level.
+_decode_shallow = msgspec.json.Decoder(dict[str, _shallow(5)]).decode  # type: ignore[misc]
+_decode_any = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 
 
 def is_small(text: str) -> bool:
     """Whether a text is too short, flat and plain for its value to break a bound or hold surrogates."""
-    if len(text) > MAX_DIGITS or not text.isascii() or ("\\" in text and "\\u" in text):
-        return False
+    return _is_short(text) and _is_flat(text)
+
+
+def _is_short(text: str) -> bool:
+    return len(text) <= MAX_DIGITS and text.isascii() and not ("\\" in text and "\\u" in text)
+
+
+def _is_flat(text: str) -> bool:
     return text.count("{") + text.count("[") <= MAX_DEPTH
 
 

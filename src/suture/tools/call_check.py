@@ -91,7 +91,8 @@ def check_call(
     """Whether a call may run: as it is, as it can only have been meant, or not without asking the model again.
 
     `call` is a `ToolCall`, or a dict of `id`, `name` and `arguments` (JSON text, a dict, or None). `tools` are tools, or
-    dicts of `name` and `parameters` (a JSON schema). `stop_reason` is why the model's turn ended, in any provider's word:
+    dicts of `name` and `parameters` (a JSON schema; without one, any arguments fit). Chat Completions' `function` around
+    either is looked into; what only other providers have is refused. `stop_reason` is why the model's turn ended, in any provider's word:
     a call of a turn that was cut off is never run. Syntax, the tool's name and its arguments are mended where only one
     thing can be meant, and checked again. Nothing is run, and nothing of the host's is asked.
 
@@ -99,7 +100,8 @@ def check_call(
         ConfigurationError: the call or a tool is none; says what is missing.
         InvalidSchema: the parameters of a tool are no JSON schema.
     """
-    found, listed = _call(call), _listed(tools)
+    found = call if type(call) is ToolCall else _call(call)
+    listed = tools if type(tools) is list else _listed(tools)
     if stop_reason is None and (plainly := _plainly(found, listed)):
         return plainly
     return checked(found, {tool.name: tool for tool in map(_checkable, listed)}, stop_reason)
@@ -306,9 +308,16 @@ def _swallowed(arguments: Mapping[str, object], schema: Node) -> str | None:
 def _call(given: object) -> ToolCall:
     if isinstance(given, ToolCall):
         return given
-    if not isinstance(given, dict | Mapping) or ("name" not in given and "arguments" not in given):
-        raise ConfigurationError("check_call takes a ToolCall, or a dict of 'id', 'name' and 'arguments'.")
-    id, name, arguments = given.get("id"), given.get("name"), given.get("arguments")
+    call = _unwrapped_of(given, "function") if isinstance(given, Mapping) else None
+    if call is None or ("name" not in call and "arguments" not in call):
+        raise ConfigurationError(
+            "check_call takes a ToolCall, or a dict of 'id', 'name' and 'arguments'; Chat Completions' own form of it too."
+        )
+    if foreign := [key for key in _OTHERS_ARGUMENTS if key in call and "arguments" not in call]:
+        raise ConfigurationError(
+            f"The call has {foreign[0]!r}, as other providers have it; check_call reads its arguments from 'arguments'."
+        )
+    id, name, arguments = call.get("id"), call.get("name"), call.get("arguments")
     id, name = id if isinstance(id, str) else "", name if isinstance(name, str) else ""
     if isinstance(arguments, dict):
         return ToolCall(id, name, arguments)
@@ -322,17 +331,39 @@ def _call(given: object) -> ToolCall:
         ) from None
 
 
+_OTHERS_ARGUMENTS = ("input", "args")
+_OTHERS_SCHEMAS = ("input_schema", "inputSchema", "parametersJsonSchema")
+
+
+def _unwrapped_of(given: Mapping[str, object], key: str) -> Mapping[str, object]:
+    """What Chat Completions wraps into a `function`, with what stands beside it."""
+    inner = given.get(key)
+    return {**given, **inner} if isinstance(inner, Mapping) else given
+
+
 def _listed(tools: Iterable[Checkable | Mapping[str, object]]) -> Sequence[Checkable | Mapping[str, object]]:
     if isinstance(tools, list):
         return tools
-    return list(tools.values() if isinstance(tools, dict) else tools)
+    if isinstance(tools, Mapping):
+        if "name" in tools or "function" in tools:
+            raise ConfigurationError("The tools to check a call against are a list of them; this is one: write [tool].")
+        return list(tools.values())
+    return list(tools)
 
 
 def _checkable(tool: Checkable | Mapping[str, object]) -> Checkable:
     if not isinstance(tool, Mapping):
+        if not callable(getattr(tool, "violations", None)):
+            raise ConfigurationError(
+                f"A tool to check calls against is a Tool or a dict of 'name' and 'parameters', not {kind_of(tool)}."
+            )
         return tool
-    described = tool
-    name, parameters = described.get("name"), described.get("parameters", {})
-    if not isinstance(name, str) or not isinstance(parameters, dict):
+    described = _unwrapped_of(tool, "function")
+    name, parameters = described.get("name"), described.get("parameters")
+    if foreign := [key for key in _OTHERS_SCHEMAS if key in described and parameters is None]:
+        raise ConfigurationError(
+            f"The tool {name!r} has {foreign[0]!r}, as other providers have it; check_call reads its schema from 'parameters'."
+        )
+    if not isinstance(name, str) or not (parameters is None or isinstance(parameters, dict)):
         raise ConfigurationError("A tool to check calls against is a Tool, or a dict of 'name' and 'parameters'.")
-    return Described(name, parameters)
+    return Described(name, parameters or {})

@@ -14,7 +14,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "suture"
 # ARCHITECTURE.md draws this table. A room is a module, or a package with all that is in it.
 FLOORS = [
     {"errors", "canonical", "messages", "entries"},
-    {"pairing", "repair", "replay", "arguments", "tools", "formats"},
+    {"stand_ins", "pairing", "repair", "replay", "arguments", "tools", "formats"},
     {"loop", "call_repair", "healing"},
     {"stores", "models"},
     {"session", "agent", "testing"},
@@ -26,6 +26,7 @@ INSIDE = {
     "canonical": {"errors"},
     "messages": {"canonical", "errors"},
     "entries": {"messages", "canonical", "errors"},
+    "pairing": {"stand_ins"},
     "repair": {"pairing"},
     "replay": {"pairing", "repair"},
     "tools": {"arguments"},

@@ -3,21 +3,21 @@
 Wire ids come back, go missing and are invented twice, so calls and results pair by occurrence: a result
 answers the nearest earlier turn that still wants one under its id (and name, when it has one), and in that
 turn the first such call. Without an id the name takes its place, and another name is no answer. A real result
-beats a stand-in whenever it arrives; of two real ones the later counts; exact repeats are one. A result that
-came before its call is kept for it.
+beats a stand-in whenever it arrives; of two real ones the later counts, unless it is empty; exact repeats are one.
+A result that came before its call is kept for it.
 
 Incremental: adding a message costs what that message costs, whatever came before.
 """
 
 from __future__ import annotations
 
-import re
 from bisect import bisect
 from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
-from suture.messages import Assistant, Message, Text, ToolCall, ToolResult
+from suture.messages import Assistant, Message, ToolCall, ToolResult
+from suture.stand_ins import is_stand_in, says_nothing
 
 
 class Answer(NamedTuple):
@@ -177,7 +177,7 @@ class Pairing:
             turn, index = self._stand_in_held(key)[0]
             return Repeats(turn, index)
         turn, index = last
-        if is_stand_in(answer.result) or _same(last, answer.result):
+        if is_stand_in(answer.result) or says_nothing(answer.result) or _same(last, answer.result):
             return Repeats(turn, index)
         loser = turn.answers[index]
         turn.answers[index] = answer
@@ -286,36 +286,3 @@ def _may_belong(call: ToolCall, result: ToolResult) -> bool:
 def _same(slot: tuple[Turn, int], result: ToolResult) -> bool:
     held = slot[0].answers[slot[1]]
     return held is not None and held.result.parts == result.parts and bool(held.result.error) == bool(result.error)
-
-
-# Stand-ins ------------------------------------------------------------------------------------
-
-# Texts by which frameworks and people fill in for a result that is not there. Only consulted when two
-# results claim one call, so a real result that reads like one is never lost where it stands alone.
-_STAND_IN = re.compile(
-    r"""
-    ^\W*(?:\[?error\W+)?(?:(?:the|this)\ )?(?:tool\ |function\ )?(?:call\ |use\ |execution\ )?(?:['"`]\S+['"`]\ )?
-    (?:
-        (?:was\ |is\ |has\ been\ |got\ )?(?:interrupted|aborted|cancell?ed|skipped)   # Riffer, Codex, Strands, litellm
-      | (?:was\ |is\ )?not\ (?:run|executed|completed)\b                              # turnsafe, Mistri
-      | did\ not\ (?:run|complete|finish|return)\b                                    # ours
-      | (?:was\ started|ran),\ and\ its\ (?:outcome|result)\b                         # ours
-      | no\ (?:tool\ )?result\b                                                      # pi, Roo
-      | (?:result\ )(?:was\ |is\ )?(?:lost|missing|unavailable)\b
-      | (?:was\ )?(?:rejected|declined|denied)\ by\b
-    )
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
-_LONGEST_STAND_IN = 300
-
-
-def is_stand_in(result: ToolResult) -> bool:
-    """Whether the result only says that there is none: marked as synthetic, or worded like a placeholder."""
-    if result.synthetic is not None:
-        return result.synthetic != "denied"
-    parts = result.parts
-    if len(parts) != 1 or type(parts[0]) is not Text:
-        return False
-    text = parts[0].text
-    return len(text) <= _LONGEST_STAND_IN and _STAND_IN.match(text) is not None

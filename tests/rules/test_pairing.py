@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from suture.messages import Assistant, Message, Text, ToolCall, ToolResult, User
-from suture.pairing import Answers, Pairing, Repeats, Stray, is_stand_in, pair
+from suture.pairing import Answers, Pairing, Repeats, Stray, pair
 from suture.repair import stand_in, stand_in_text
+from suture.stand_ins import is_stand_in
 from tests.growth import TIMES, grows
 
 INTERRUPTED = "Tool call was interrupted before it completed."
@@ -50,6 +51,14 @@ def answers(*messages: Message) -> list[list[str | None]]:
         pytest.param((turn("a"), result("a", "x"), result("a", INTERRUPTED)), [["x"]], id="stand-in loses when later"),
         pytest.param((turn("a"), result("a", "1"), result("a", "2")), [["2"]], id="later real one counts"),
         pytest.param((turn("a"), result("a", "1"), result("a", "1")), [["1"]], id="exact repeats are one"),
+        pytest.param((turn("a"), result("a", "1"), result("a", "")), [["1"]], id="nothing takes the place of no words"),
+        pytest.param((turn("a"), result("a", ""), result("a", "1")), [["1"]], id="words take the place of nothing"),
+        pytest.param((turn("a"), result("a", "")), [[""]], id="nothing alone is an answer"),
+        pytest.param(
+            (turn("a"), result("a", "Tool execution aborted"), result("a", "Cancelled order 42, refund issued.")),
+            [["Cancelled order 42, refund issued."]],
+            id="a real one that begins like a stand-in",
+        ),
         pytest.param((turn("a"), result("a", INTERRUPTED)), [[INTERRUPTED]], id="a stand-in alone stands"),
         pytest.param((turn("", ""), result("", "1"), result("", "2")), [["1", "2"]], id="no ids, by place"),
         pytest.param((turn("a"), result("", "1")), [["1"]], id="result without id, by place"),
@@ -142,6 +151,25 @@ def test_our_own_texts_are_known_as_stand_ins(why: str, reason: str | None) -> N
         "No result provided",
         "Error: this tool call was not executed, or its result was lost from the conversation history.",
         INTERRUPTED,
+        "[Request interrupted by user]",
+        "[Request interrupted by user for tool use]",
+        "[openclaw] missing tool result in session history; inserted synthetic error result for transcript repair.",
+        "Tool result missing",
+        "[no result: interrupted]",
+        "The tool call was interrupted before a result was produced.",
+        "Tool not executed - a final result was already processed.",
+        "Tool call get_weather with id call_1 was cancelled - another message came in before it could be completed.",
+        "Tool execution was interrupted",
+        "[Tool execution was interrupted]",
+        "Tool execution canceled by user",
+        "aborted by user after 1.2s",
+        "Cancelled by user.",
+        "not executed (history repair)",
+        "Not executed, or its result was lost",
+        "No tool result found for this call.",
+        "No result for tool call call_1",
+        "Skipped due to queued user message.",
+        "The tool 'search' was aborted.",
     ],
 )
 def test_other_peoples_texts_are_known_too(text: str) -> None:
@@ -150,7 +178,26 @@ def test_other_peoples_texts_are_known_too(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["done", "", "42 rows", "The flight was cancelled by the airline.", "resulting in nothing"]
+    "text",
+    [
+        "done",
+        "",
+        "42 rows",
+        "The flight was cancelled by the airline.",
+        "resulting in nothing",
+        "Cancelled order 42, refund 13 EUR issued.",
+        "Cancelled order 42 as asked",
+        "Error: aborted: disk full, 3 rows were written",
+        "No result found in table orders",
+        "No results",
+        "Not run: 3 tests; run: 40 tests",
+        "Skipped 3 of 40 rows",
+        "Interrupted power at 12:03, restored at 12:05",
+        "Rejected the payment: card expired",
+        "Aborted after 3 rows; 3 rows were written, ids 4, 5, 6",
+        "Call 42 minutes long",
+        "Result: lost luggage found in Bern",
+    ],
 )
 def test_real_results_are_not(text: str) -> None:
     """A result that speaks of stops and losses elsewhere than at its head is real."""

@@ -116,7 +116,9 @@ class Pairing:
         if found is None or last is None:
             return found
         turn, index = found
-        repeats = last[0].position > turn.position and (turn.answers[index] or _same(last, result))
+        held = last[0].answers[last[1]]
+        is_same = held is not None and _is_same(held.result, result)
+        repeats = last[0].position > turn.position and (turn.answers[index] or is_same)
         return None if repeats else found
 
     def answer(self, turn: Turn, index: int, position: int, result: ToolResult) -> Landing:
@@ -129,6 +131,15 @@ class Pairing:
     def strays(self) -> list[Answer]:
         """The results that no call took, by position."""
         return sorted(answer for answers in self._strays.values() for answer in answers)
+
+    def loose(self) -> set[int]:
+        """The positions of the strays that count, one for each id, for calls that are elsewhere."""
+        best: dict[str, Answer] = {}
+        for stray in self.strays():
+            held = best.get(stray.result.call_id)
+            if held is None or _takes_over(stray.result, held.result):
+                best[stray.result.call_id] = stray
+        return {stray.position for stray in best.values()}
 
     def take_stray(self, stray: Answer, turn: Turn, index: int) -> None:
         """Give a stray result to a call that its id does not name."""
@@ -177,11 +188,11 @@ class Pairing:
             turn, index = self._stand_in_held(key)[0]
             return Repeats(turn, index)
         turn, index = last
-        if is_stand_in(answer.result) or says_nothing(answer.result) or _same(last, answer.result):
+        held = turn.answers[index]
+        if held is not None and not _takes_over(answer.result, held.result):
             return Repeats(turn, index)
-        loser = turn.answers[index]
         turn.answers[index] = answer
-        return Answers(turn, index, loser)
+        return Answers(turn, index, held)
 
     def _stand_in_held(self, key: str) -> list[tuple[Turn, int]]:
         """The call of that key in the nearest turn, when all that answered it are stand-ins."""
@@ -283,6 +294,12 @@ def _may_belong(call: ToolCall, result: ToolResult) -> bool:
     return not result.name or result.name == call.name or result.name in _NO_NAMES or result.name == call.id
 
 
-def _same(slot: tuple[Turn, int], result: ToolResult) -> bool:
-    held = slot[0].answers[slot[1]]
-    return held is not None and held.result.parts == result.parts and bool(held.result.error) == bool(result.error)
+def _takes_over(result: ToolResult, held: ToolResult) -> bool:
+    """Whether a later result counts in the place of one under the same id."""
+    if is_stand_in(result) or says_nothing(result):
+        return False
+    return is_stand_in(held) or not _is_same(held, result)
+
+
+def _is_same(one: ToolResult, other: ToolResult) -> bool:
+    return one.parts == other.parts and bool(one.error) == bool(other.error)

@@ -94,7 +94,8 @@ def mend(
     """The messages with each result directly behind its turn, one per call.
 
     `middle` and `tail` say what becomes of unanswered calls: of the last turn, when only results follow it,
-    and of every other. `orphans` are results without a call; kept, they stay where they are, for a call that is elsewhere.
+    and of every other. `orphans` are results without a call; kept, they stay where they are, for a call that is elsewhere,
+    one for each id.
     """
     pairing = pair(messages)
     return Mended(*_Mending(messages, pairing, middle, tail, orphans, why, reason).run())
@@ -123,6 +124,7 @@ class _Mending:
         self.boundary = _last_open(messages)
         self.placed = {answer.position for turn in pairing.turns.values() for answer in turn.answers if answer}
         self.strays = {stray.position for stray in pairing.strays()}
+        self.loose = pairing.loose() if orphans == "keep" else set[int]()
         self.out: list[Message] = []
         self.sources: list[int | None] = []
         self.mends: list[Mend] = []
@@ -208,7 +210,7 @@ class _Mending:
         return msgspec.structs.replace(message, parts=parts)
 
     def _leave_out(self, position: int, result: ToolResult) -> None:
-        if position not in self.strays:
+        if position not in self.strays or (result.call_id and self.orphans == "keep" and position not in self.loose):
             action = "left out a second result of the same call"
             self.mends.append(Mend("RESULT_DUPLICATE", position, result.call_id, action, result.text, "result"))
             return

@@ -147,7 +147,7 @@ class TestOpenAIResponses(FormatContract):
         "ITEM_ID_FORM": {"input": [{**U, "id": "msg 1"}]},
         "ITEM_ID_DUPLICATE": {"input": [{**U, "id": "msg_1"}, {**U, "id": "msg_1"}]},
         "CHAIN_CONFLICT": {"previous_response_id": "resp_1", "input": [U, CALL, OUT, U]},
-        "CHAIN_CONFLICT for the caller": {"previous_response_id": "resp_1", "input": [U, CALL, OUT]},
+        "CHAIN_CONFLICT for the caller": {"previous_response_id": "resp_1", "input": [U, CALL]},
         "PART_ROLE": {"input": [{"role": "user", "content": [WORDS]}]},
         "IMAGE_ROLE": {"input": [U, {"role": "assistant", "content": [WORDS, PICTURE]}]},
         "MESSAGE_EMPTY": {"input": [U, {"role": "assistant", "content": []}, U]},

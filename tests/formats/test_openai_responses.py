@@ -438,17 +438,37 @@ def test_what_is_new_stays_where_something_else_is_mended() -> None:
 
 
 @pytest.mark.parametrize(
+    ("outputs", "left"),
+    [
+        (["interrupted", "real"], "real"),
+        (["real", "interrupted"], "real"),
+        (["old", "new"], "new"),
+        (["one", "one"], "one"),
+    ],
+)
+def test_of_two_outputs_for_a_stored_call_the_real_one_counts(outputs: list[str], left: str) -> None:
+    """The call is at the provider; it is answered once."""
+    request = {"previous_response_id": "resp_1", "input": [*(out(output=text) for text in outputs), U]}
+    assert [finding.code for finding in diagnose(request, FORMAT)] == ["RESULT_DUPLICATE"]
+    outcome = heal(request, FORMAT)
+    assert outcome.history == {**request, "input": [out(output=left), U]}
+    assert [(change.code, change.lost) for change in outcome.changes] == [("RESULT_DUPLICATE", "result")]
+
+
+@pytest.mark.parametrize(
     ("given", "left"),
     [
-        ([U, call(), out(), user("and?")], [user("and?")]),
+        ([U, call(), out(), user("and?")], [out(), user("and?")]),
         ([U, RS, said(id="msg_1"), user("and?"), user("well?")], [user("and?"), user("well?")]),
-        ([U, call(), out()], None),
+        ([U, call(), out()], [out()]),
+        ([U, call(), out("c0"), out(), user("and?")], [out("c0"), out(), user("and?")]),
+        ([U, call(), out(), call("c2"), out("c2"), user("and?")], [out("c2"), user("and?")]),
         ([U, call(), out(), DONE], None),
         ([U, RS, said(id="msg_1"), DONE, U], None),
     ],
 )
 def test_a_chain_is_not_sent_in_full(given: list[Json], left: list[Json] | None) -> None:
-    """The user's words behind what is stored are what is new; where there are none, the caller has to choose."""
+    """What stands behind the last call or answer is new, outputs too; where nothing does, the caller has to choose."""
     request = {"previous_response_id": "resp_1", "input": given}
     outcome = heal(request, FORMAT)
     if left is None:

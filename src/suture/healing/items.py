@@ -40,11 +40,15 @@ ITEMS = (
 
 
 def chain(work: Work) -> None:
-    """A request that goes on behind a stored response holds what was said since, and nothing that is stored."""
+    """A request that goes on behind a stored response holds what came since, and nothing that is stored.
+
+    That is all behind the last thing that a model made: outputs too, since a response that has them would have been
+    followed by another of the model's.
+    """
     if "CHAIN_CONFLICT" not in work.faults_of(None):
         return
     new = len(work.messages)
-    while new and type(work.messages[new - 1]) not in (Assistant, ToolResult):
+    while new and type(work.messages[new - 1]) is not Assistant:
         new -= 1
     for at in range(new):
         work.note("CHAIN_CONFLICT", at, "left out what the stored response has", detail=work.messages[at].text)

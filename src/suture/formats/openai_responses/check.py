@@ -53,6 +53,7 @@ class _Check:
         self.pairs = Pairs(unique_in_history=limits.ids_unique_in == "history")
         self.links = Links(request, limits)
         self.ids: dict[str, int] = {}
+        self.loose: set[str] = set()  # ids of outputs whose calls the provider has
         self.start: int | None = None  # where the turn begins that is being read
         self.called = self.answered = False
 
@@ -287,7 +288,12 @@ class _Check:
         elif stray.answered:
             sentence = f"The call {stray.id!r} has an output already."
             self.found.append(found("RESULT_DUPLICATE", path, sentence, stray.id, i=stray.i, id=stray.id))
-        elif not self.links.is_partial or not stray.id:
+        elif self.links.is_partial and stray.id:
+            if stray.id in self.loose:
+                sentence = f"The call {stray.id!r} has an output in this request already."
+                self.found.append(found("RESULT_DUPLICATE", path, sentence, stray.id, i=stray.i, id=stray.id))
+            self.loose.add(stray.id)
+        else:
             sentence = f"No call in the turn before asked for the output {stray.id!r}."
             self.found.append(found("RESULT_ORPHAN", path, sentence, stray.id, i=stray.i, id=stray.id))
 

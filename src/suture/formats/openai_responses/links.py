@@ -55,7 +55,7 @@ class Links:
                 self._kept(index, item)
             elif not self.reasoned and "id" in item and not self.goes_on and not self.never_reasons:
                 self._without_reasoning(index, item)
-        if self.is_chained and (_is_stored(place, item) or (place == "output" and self.stored is not None)):
+        if self.is_chained and _is_stored(place, item):
             self.stored = index
 
     def _reasoning(self, index: int, item: Json) -> None:
@@ -112,7 +112,7 @@ class Links:
         """The request goes on behind a stored response, and repeats what is stored."""
         sentence = "The request goes on behind 'previous_response_id', and repeats what that response has."
         new = self.items[last + 1 :]
-        is_clear = bool(new) and all(place_of(item) == "said" for item in new)
+        is_clear = bool(new) and all(place_of(item) in ("said", "output") for item in new)
         hint = None if is_clear else CHAIN_HINT
         id = text_id(self.items[last].get("id")) or text_id(self.items[last].get("call_id"))
         return found("CHAIN_CONFLICT", "previous_response_id", sentence, hint=hint, id=id)

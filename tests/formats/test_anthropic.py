@@ -294,11 +294,11 @@ NULL["input"] = None
             id="five marks for the cache",
         ),
         pytest.param(
-            [user(text(), use()), DONE],
-            [user(text()), DONE],
-            ["messages[0].content[1]: BLOCK_UNKNOWN"],
-            ["messages[0].content[1]: BLOCK_UNKNOWN"],
-            id="a call in the user's message",
+            [user(text(), use()), user(result()), DONE],
+            [user(text()), said(use()), user(result()), DONE],
+            ["messages[0].content[1]: CALL_MISPLACED", "messages[1].content[0]: RESULT_ORPHAN"],
+            ["messages[0].content[1]: CALL_MISPLACED"],
+            id="a call in the user's message, and its result",
         ),
     ],
 )  # fmt: skip
@@ -463,6 +463,30 @@ NONE_GIVEN = {**THOUGHT, "signature": "reasoning_content"}
             None,
             [],
             id="code whose result comes in a later message",
+        ),
+        pytest.param(
+            [U, said(SEARCH), user(FOUND, text("and?")), DONE],
+            [U, said(SEARCH, FOUND), user(text("and?")), DONE],
+            [("SERVER_CALL_UNPAIRED", ["ANT-SRV-UNPAIRED"], "REJ"), ("CALL_MISPLACED", ["ANT-USE-ROLE"], "REJ")],
+            id="a server's result stored as the user's message",
+        ),
+        pytest.param(
+            [U, user(SEARCH, FOUND, text("and?")), DONE],
+            [U, said(SEARCH, FOUND), user(text("and?")), DONE],
+            [("CALL_MISPLACED", ["ANT-USE-ROLE"], "REJ"), ("CALL_MISPLACED", ["ANT-USE-ROLE"], "REJ")],
+            id="a server's pair stored as the user's message",
+        ),
+        pytest.param(
+            [U, user(FOUND, text("and?")), DONE],
+            [user(text(), text("and?")), DONE],
+            [("CALL_MISPLACED", ["ANT-USE-ROLE"], "REJ")],
+            id="a server's result of which the call is gone, in the user's message",
+        ),
+        pytest.param(
+            [user(text(), SEARCH), DONE, U],
+            [user(text()), DONE, U],
+            [("CALL_MISPLACED", ["ANT-USE-ROLE"], "REJ")],
+            id="a server's call without a result, in the user's message",
         ),
         pytest.param(
             [U, said(use(caller=BY_CODE)), user(result())],

@@ -339,7 +339,7 @@ class TestAnthropic(FormatContract):
         },
         "TOOLS_MISSING:relay": {"messages": [Q, said(USE), user(answer())], "model": "m"},
         "BLOCK_UNKNOWN": {"messages": [Q, said({"type": "output_text", "text": "a"}, USE), user(answer())]},
-        "BLOCK_UNKNOWN call": {"messages": [user(words(), USE), said(words("a"))]},
+        "CALL_MISPLACED": {"messages": [user(words(), USE), said(words("a"))]},
         "TEXT_EMPTY": {"messages": [Q, said(words(""), USE), user(answer())]},
         "TEXT_EMPTY with a mark": {"messages": [user(words(), words("", cache_control=MARK))]},
         "TEXT_BLANK": {"messages": [Q, said(words(" "), USE), user(answer(content=[words("\n")]))]},

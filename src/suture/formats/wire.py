@@ -120,3 +120,14 @@ def without_key(ext: Ext | None, format: str, key: str) -> Ext | None:
 def object_text(arguments: Mapping[str, object]) -> str:
     """Arguments as JSON text."""
     return json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
+
+
+def is_server_part(raw: object) -> bool:
+    """Whether it is a call or a result of a tool that the provider runs itself."""
+    kind = raw.get("type") if isinstance(raw, dict) else None
+    return isinstance(kind, str) and kind.endswith(("_tool_use", "_tool_result"))
+
+
+def is_cache_mark(raw: object) -> bool:
+    """Whether it is a block of its own that says how far a provider may cache."""
+    return isinstance(raw, dict) and "cachePoint" in raw

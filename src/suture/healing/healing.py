@@ -152,15 +152,17 @@ class Healing:
         return request, [*blank, *added]
 
     def _by_layout(self, found: Sequence[Finding], work: Work, homes: Sequence[int | None]) -> list[Change]:
-        """What writing the messages mended: one that stood beside its like is joined if it is gone and no pass said so."""
-        noted = {each.path for each in work.changes if each.code == "ROLE_REPEAT"}
+        """What writing the messages mended and no pass spoke of; one that stood beside its like is joined if it is gone."""
+        noted = {(each.code, each.path) for each in work.changes}
         kept = set(homes)
 
-        def was_joined(each: Finding) -> bool:
-            return self.at_home(each.path) not in noted and index_in(each.path, self.form.key) not in kept
+        def is_gone(each: Finding) -> bool:
+            return each.code != "ROLE_REPEAT" or index_in(each.path, self.form.key) not in kept
 
         return [
-            self._moved(each) for each in found if each.code in _LAYOUT and (each.code != "ROLE_REPEAT" or was_joined(each))
+            self._moved(each)
+            for each in found
+            if each.code in _LAYOUT and (each.code, self.at_home(each.path)) not in noted and is_gone(each)
         ]
 
     def _moved(self, found: Finding) -> Change:

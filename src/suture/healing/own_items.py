@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from suture.formats.openai_responses.items import plain_id
+from suture.formats.openai_responses.items import is_token, plain_id
 from suture.formats.wire import own, rest
 from suture.healing.work import Work, as_text
 from suture.messages import (
@@ -63,7 +63,7 @@ def _turn(work: Work, at: int, message: Assistant) -> None:
     out: list[Part] = []
     for part in message.parts:
         match part:
-            case Reasoning() if is_own and not part.encrypted:
+            case Reasoning() if is_own and not is_token(part.encrypted):
                 detail = part.text or as_text(part)
                 work.note("THINKING_UNSIGNED", at, "left out reasoning", part=part, detail=detail, lost="reasoning")
             case Image() | File() | Audio():

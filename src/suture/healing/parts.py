@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from suture.formats.wire import own, without_key
+from suture.formats.wire import is_cache_mark, own, without_key
 from suture.healing.work import Lost, Work, as_text
 from suture.messages import Assistant, Ext, Image, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult, User
 
@@ -119,8 +119,7 @@ def foreign(work: Work) -> None:
         gone = [part for part in message.parts if type(part) is not Text and not _may_stand(work, message, part)]
         for part in gone:
             lost: Lost = "call" if type(part) is ToolCall else "image" if type(part) is Image else "text"
-            action, case = "left out what has no place here", "call" if type(part) is ToolCall else ""
-            work.note("BLOCK_UNKNOWN", at, action, part=part, detail=as_text(part), lost=lost, case=case)
+            work.note("BLOCK_UNKNOWN", at, "left out what has no place here", part=part, detail=as_text(part), lost=lost)
         if gone:
             work.remove(at, gone)
             # A message of a role that only its own provider knows is kept as one such part.
@@ -168,7 +167,7 @@ def order(work: Work) -> None:
         behind = _behind(work.messages[at])
         if behind:
             first = next(index for index, part in enumerate(parts) if type(part) is ToolCall)
-            calls = [part for part in parts if type(part) is ToolCall]
+            calls = [part for part in parts[first:] if _is_tail(part)]
             work.note("CALL_NOT_TAIL", at, "moved what stood behind the calls before them", part=behind[0])
             work.replace(at, parts=(*parts[:first], *behind, *calls))
 
@@ -186,7 +185,12 @@ def _words_first(work: Work) -> None:
 def _behind(message: Message) -> list[Part]:
     """What follows the first call and is none."""
     first = next((index for index, part in enumerate(message.parts) if type(part) is ToolCall), len(message.parts))
-    return [part for part in message.parts[first:] if type(part) is not ToolCall]
+    return [part for part in message.parts[first:] if not _is_tail(part)]
+
+
+def _is_tail(part: Part) -> bool:
+    """Whether it may follow a call: another, or a mark of where the cache ends."""
+    return type(part) is ToolCall or (type(part) is Opaque and is_cache_mark(part.raw))
 
 
 def pictures(work: Work) -> None:

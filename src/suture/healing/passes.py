@@ -17,6 +17,7 @@ from suture.healing.functions import functions
 from suture.healing.items import ITEMS, chain, items, led_nowhere
 from suture.healing.joined import joined, rejoined
 from suture.healing.media import media
+from suture.healing.misplaced import misplaced
 from suture.healing.neighbours import apart, bridge, neighbours
 from suture.healing.order import prefixes, roles, tail
 from suture.healing.ordered import ordered
@@ -44,7 +45,9 @@ _RESULTS = frozenset(
         "CALL_NOT_TAIL",
     )
 )
-_SERVERS = frozenset(("SERVER_CALL_UNPAIRED", "SERVER_RESULT_ORPHAN", "CALLER_DANGLING", "ID_CHARS", "CALL_NOT_TAIL"))
+_SERVERS = frozenset(
+    ("CALL_MISPLACED", "SERVER_CALL_UNPAIRED", "SERVER_RESULT_ORPHAN", "CALLER_DANGLING", "ID_CHARS", "CALL_NOT_TAIL")
+)
 _THOUGHTS = frozenset(("THINKING_MODIFIED", "THINKING_DISABLED_FINAL"))
 _PICTURES = frozenset(("IMAGE_EMPTY", "IMAGE_UNSUPPORTED", "IMAGE_DIMENSION", "IMAGE_BYTES"))
 _BLANK = frozenset(("TEXT_EMPTY", "TEXT_BLANK", "RESULT_EMPTY_ERROR", "MESSAGE_EMPTY"))
@@ -62,8 +65,9 @@ PASSES: tuple[tuple[Pass, frozenset[str] | None], ...] = (
     (items, ITEMS),
     (functions, frozenset(("CALL_LEGACY",))),
     (arguments, frozenset(("ARGS_TYPE", "ARGS_NOT_OBJECT", "ARGS_UNPARSABLE", "SURROGATE_LONE"))),
+    (misplaced, frozenset(("CALL_MISPLACED",))),
     (joined, frozenset(("CALL_AFTER_MODEL",))),
-    (pairs, IDS | _RESULTS),
+    (pairs, IDS | _RESULTS | frozenset(("CALL_MISPLACED",))),
     (ordered, frozenset(("RESULT_ORDER",))),
     (reasoning, frozenset(("THINKING_UNSIGNED", "THINKING_FOREIGN"))),
     (unsigned, frozenset(("SIGNATURE_FORM", "THINKING_FOREIGN"))),

@@ -9,7 +9,7 @@ import msgspec
 
 from suture.formats.anthropic.blocks import lonely, source_of
 from suture.formats.anthropic.words import summary
-from suture.formats.wire import own, without_key
+from suture.formats.wire import is_server_part, own, without_key
 from suture.healing.parts import leave_out_thinking
 from suture.healing.work import Lost, Work, as_text
 from suture.messages import Assistant, Message, Opaque, Part, Reasoning, Text, ToolCall
@@ -200,7 +200,7 @@ def _kind(part: Part) -> str:
 
 
 def _is_server(part: Part) -> bool:
-    return _kind(part).endswith(("_tool_use", "_tool_result"))
+    return is_server_part(_raw(part))
 
 
 def _is_call(part: Part) -> bool:

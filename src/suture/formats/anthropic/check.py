@@ -19,7 +19,7 @@ from suture.formats.base import Json
 from suture.formats.limits import Limits
 from suture.formats.pairs import Call, Pairs, Stray
 from suture.formats.rule import Finding, Severity, by_place, finding
-from suture.formats.wire import kind_of, not_a_list, not_an_object, not_content, text_id
+from suture.formats.wire import is_server_part, kind_of, not_a_list, not_an_object, not_content, text_id
 
 MAX_CACHE_MARKS = 4
 
@@ -214,8 +214,11 @@ class _Check:
                 self._signed(index, at, block, role)
             elif kind == "image":
                 self.pictures.append(Picture(index, at, f"messages[{index}].content[{at}]", block))
-            elif isinstance(kind, str) and kind.endswith(("_tool_use", "_tool_result")):
-                servers += 1
+            elif is_server_part(block):
+                if role == "assistant":
+                    servers += 1
+                else:
+                    self._misplaced(index, at, str(kind), role)
             elif not isinstance(kind, str) or kind not in _BLOCKS:
                 self._unknown(index, at, kind, block)
             if calls:
@@ -277,7 +280,7 @@ class _Check:
         if kind == "tool_result":
             self.add("RESULT_NOT_PURE", "ANT-ORPHAN-RESULT", path, sentence, i=index, j=at)
         else:
-            self.add("BLOCK_UNKNOWN", "ANT-USE-ROLE", path, sentence, i=index, j=at, block=kind)
+            self.add("CALL_MISPLACED", "ANT-USE-ROLE", path, sentence, i=index, j=at, block=kind)
 
     def _not_tail(self, index: int, at: int, kind: object) -> None:
         sentence = f"A {kind!r} block follows a call; calls come last."

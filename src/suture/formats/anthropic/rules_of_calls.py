@@ -42,8 +42,8 @@ RULES = (
     ),
     Rule(
         id="ANT-USE-ROLE",
-        statement="Calls stand in assistant messages.",
-        mend="The call is left out of the user's message.",
+        statement="Calls stand in assistant messages, and so do the calls and results of Anthropic's own tools.",
+        mend="The call moves into an assistant message of its own, where its result finds it.",
         error="messages.{i}.content.{j}: `{block}` blocks can only be in `assistant` messages",
         certainty="D",
     ),

@@ -77,7 +77,7 @@ class BlockCheck:
                     calls += self._call(index, at, block, role)
                 else:
                     others += self._other_block(index, at, block, role)
-                    if calls and self.limits.calls_last:
+                    if calls and self.limits.calls_last and "cachePoint" not in block:
                         path = f"messages[{index}].content[{at}]"
                         self.add("CALL_NOT_TAIL", path, "Something follows a call; calls come last.", i=index, j=at)
         if others and (calls or results):
@@ -128,7 +128,7 @@ class BlockCheck:
         self.has_tools = True
         if role != "assistant":
             sentence = f"A call stands in a message of the role {role!r}."
-            found = finding(RULES["BDR-USE-ROLE"], "BLOCK_UNKNOWN", path, sentence, facts={"i": index, "j": at})
+            found = finding(RULES["BDR-USE-ROLE"], "CALL_MISPLACED", path, sentence, facts={"i": index, "j": at})
             self.found.append(found)
             return 0
         id, name, given = inner.get("toolUseId"), inner.get("name"), inner.get("input")

@@ -201,7 +201,7 @@ RULES = by_id(
     Rule(
         id="BDR-USE-ROLE",
         statement="Calls stand in assistant messages.",
-        mend="The call is left out of the user's message.",
+        mend="The call moves into an assistant message of its own, where its result finds it.",
         certainty="D",
     ),
     Rule(
@@ -273,6 +273,7 @@ RULE_OF = {
     "MESSAGE_EMPTY": "BDR-EMPTY-MSG",
     "BLOCK_SHAPE": "BDR-BLOCKS",
     "BLOCK_UNKNOWN": "BDR-UNKNOWN-BLOCK",
+    "CALL_MISPLACED": "BDR-USE-ROLE",
     "FIELD_UNKNOWN": "BDR-FIELD",
     "ROLE_REPEAT": "BDR-ALTERNATE",
     "ROLE_UNKNOWN": "BDR-ROLE",

@@ -16,7 +16,16 @@ from suture.formats.handoff import HANDOFF
 from suture.formats.limits import Limits
 from suture.formats.openai_responses import findings
 from suture.formats.openai_responses.findings import found, is_item_id
-from suture.formats.openai_responses.items import FIELDS, PREFIXES, is_reference, place_of, plain_id, takes, unpacked
+from suture.formats.openai_responses.items import (
+    FIELDS,
+    PREFIXES,
+    is_reference,
+    is_token,
+    place_of,
+    plain_id,
+    takes,
+    unpacked,
+)
 from suture.formats.openai_responses.items import call_id as id_of
 from suture.formats.openai_responses.links import Links
 from suture.formats.pairs import Pairs, Stray
@@ -187,7 +196,7 @@ class _Check:
             self.found.append(found("REASONING_SUMMARY_MISSING", f"input[{index}].summary", sentence, i=index))
         if not isinstance(item.get("content"), list | None):
             raise not_a_list(item["content"], f"input[{index}].content")
-        if encrypted is not None and not _is_token(encrypted):
+        if encrypted is not None and not is_token(encrypted):
             sentence = "The encrypted content is none that a provider makes: one text without white space."
             path = f"input[{index}].encrypted_content"
             self.found.append(found("ENCRYPTED_FOREIGN", path, sentence, i=index, head=str(encrypted)[:8]))
@@ -296,8 +305,3 @@ class _Check:
         else:
             sentence = f"No call in the turn before asked for the output {stray.id!r}."
             self.found.append(found("RESULT_ORPHAN", path, sentence, stray.id, i=stray.i, id=stray.id))
-
-
-def _is_token(value: object) -> bool:
-    """Whether it can be what a provider made: one text of visible characters."""
-    return isinstance(value, str) and bool(value) and value.isascii() and value.isprintable() and " " not in value

@@ -119,3 +119,8 @@ def plain_id(id: str) -> str:
 def takes(output: str, call: str) -> bool:
     """Whether an output of that kind answers a call of that kind."""
     return CALLS[call] == output or (call == "local_shell_call" and output == "function_call_output")
+
+
+def is_token(value: object) -> bool:
+    """Whether it can be what a provider made: one text of visible characters."""
+    return isinstance(value, str) and bool(value) and value.isascii() and value.isprintable() and " " not in value

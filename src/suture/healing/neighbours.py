@@ -6,6 +6,7 @@ import msgspec
 
 from suture.healing.order import CONTINUED
 from suture.healing.parts import is_message
+from suture.healing.thoughts import leave_out_copies
 from suture.healing.work import Work
 from suture.messages import Assistant, Ext, Message, Reasoning, System, Text, ToolCall, ToolResult, User
 
@@ -109,6 +110,10 @@ def neighbours(work: Work) -> None:
         runs.append(_Run(message, source))
     work.messages = [run.joined() for run in runs]
     work.sources = [run.source for run in runs]
+    if work.limits.reasoning == "signed":
+        for at, run in enumerate(runs):
+            if run.message is not work.messages[at]:
+                leave_out_copies(work, at)
 
 
 def _is_same_role(work: Work, before: Message, message: Message) -> bool:

@@ -10,14 +10,20 @@ def thoughts(work: Work) -> None:
     """No thought stands twice in its message, and none in a final one where the request turned thinking off."""
     if work.limits.reasoning != "signed":
         return
-    for at, message in enumerate(work.messages):
-        if type(message) is Assistant and (gone := _copies(message)):
-            for slot in gone:
-                work.note("THINKING_MODIFIED", at, "left out a copy of a thought", part=message.parts[slot])
-            work.replace(at, parts=tuple([part for slot, part in enumerate(message.parts) if slot not in gone]))
+    for at in range(len(work.messages)):
+        leave_out_copies(work, at)
     # Of what the request asks for, only the check knows.
     if work.found is not None and "THINKING_DISABLED_FINAL" in work.found:
         _final(work)
+
+
+def leave_out_copies(work: Work, at: int) -> None:
+    """Leave out thoughts that stand in the same message before."""
+    message = work.messages[at]
+    if type(message) is Assistant and (gone := _copies(message)):
+        for slot in sorted(gone):
+            work.note("THINKING_MODIFIED", at, "left out a copy of a thought", part=message.parts[slot])
+        work.replace(at, parts=tuple([part for slot, part in enumerate(message.parts) if slot not in gone]))
 
 
 def _copies(message: Assistant) -> set[int]:

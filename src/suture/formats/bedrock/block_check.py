@@ -39,6 +39,7 @@ class BlockCheck:
         self._id_fits = re.compile(limits.id_pattern).search
         self._name_fits = re.compile(limits.name_pattern).search
         self._documents: set[str] = set()
+        self._thoughts: dict[tuple[int, str | bytes], Json] = {}  # by message and signature
         self._has_documents = False  # the message that is being read
 
     def add(self, code: str, path: str, sentence: str, call: str | None = None, /, **facts: str | int) -> None:
@@ -211,6 +212,12 @@ class BlockCheck:
         elif self.limits.reasoning == "signed":
             if not isinstance(signature, str | bytes) or not signature.strip():
                 self.add("THINKING_UNSIGNED", path, "The reasoning has no signature.", i=index, j=at)
+            elif (
+                self._thoughts.setdefault((index, signature), inner) is not inner
+                and self._thoughts[index, signature] == inner
+            ):
+                sentence = "The thought stands in the message before; a copy of it went in."
+                self.add("THINKING_MODIFIED", path, sentence, i=index, j=at)
         elif self.limits.reasoning_back == "none" or "redactedContent" in inner:
             self.add("THINKING_FOREIGN", path, "This model takes no such reasoning back.", i=index, j=at)
         elif signature is not None:

@@ -12,6 +12,10 @@ import pytest
 from llmock.scenarios import Reply, ToolCall
 from llmock.testing import LLMockServer
 
+from suture.formats import FORMATS
+from suture.formats.anthropic.format import DIALECTS as ANTHROPIC
+from suture.formats.openai_chat.dialects import DIALECTS
+
 DOCS = Path(__file__).parent.parent.parent / "docs"
 CALL = {
     "quickstart-openai": ToolCall("weather", {"city": "Bern"}),
@@ -71,3 +75,11 @@ def test_the_links_of_the_documentation_lead_somewhere(page: Path) -> None:
     """Each relative link is a file or folder."""
     for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
         assert (page.parent / link).exists(), link
+
+
+@pytest.mark.parametrize("format", sorted(FORMATS))
+def test_the_page_of_a_format_names_its_dialects(format: str) -> None:
+    """Each word that may stand behind the colon is on the page; a page for each format."""
+    page = (DOCS / "reference" / "formats" / f"{format}.md").read_text(encoding="utf-8")
+    words = {"openai-chat": DIALECTS, "anthropic": ANTHROPIC}.get(format, ())
+    assert [word for word in words if f"`{word}`" not in page] == []

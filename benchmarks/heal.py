@@ -2,8 +2,8 @@
 
     PYTHONPATH=src python benchmarks/heal.py [MESSAGES]
 
-A history has a fault in one turn of 50: a lost, a late, a doubled or a parentless result in turn. Bad shapes
-show that cost grows with size alone.
+A history has a fault in one turn of 50: a lost, a late, a doubled or a parentless result in turn. Growth is how many times
+longer ten times the messages take, ours and theirs; bad shapes show that cost grows with size alone.
 """
 
 from __future__ import annotations
@@ -51,17 +51,31 @@ def openai_history(size: int, *, faults: bool) -> list[Json]:
 
 def anthropic_history(size: int, *, faults: bool) -> list[Json]:
     """The same turns in Anthropic's blocks."""
+    return blocks(openai_history(size, faults=faults))
+
+
+def blocks(history: list[Json]) -> list[Json]:
+    """The messages in Anthropic's blocks."""
     messages: list[Json] = []
-    for message in openai_history(size, faults=faults):
+    for message in history:
         content: list[Json] = [{"type": "text", "text": message["content"]}]
         if message["role"] == "tool":
             content = [{"type": "tool_result", "tool_use_id": message["tool_call_id"], "content": message["content"]}]
         elif "tool_calls" in message:
-            call = message["tool_calls"][0]
-            arguments = json.loads(call["function"]["arguments"])
-            content = [{"type": "tool_use", "id": call["id"], "name": call["function"]["name"], "input": arguments}]
+            content = [use(call) for call in message["tool_calls"]]
         messages.append({"role": "assistant" if message["role"] == "assistant" else "user", "content": content})
     return messages
+
+
+def use(call: Json) -> Json:
+    arguments = json.loads(call["function"]["arguments"])
+    return {"type": "tool_use", "id": call["id"], "name": call["function"]["name"], "input": arguments}
+
+
+FORMATS: dict[str, tuple[str, Callable[..., list[Json]]]] = {
+    "openai-chat": ("openai", openai_history),
+    "anthropic": ("anthropic", anthropic_history),
+}
 
 
 def shapes(size: int) -> dict[str, list[Json]]:
@@ -114,6 +128,50 @@ def against_turnsafe(format: str, provider: str, faulty: list[Json], valid: list
     compare(f"valid history, {format}", lambda: heal(valid, format), lambda: turnsafe.validate(valid, provider))
 
 
+def growth_of_both(name: str, small: list[Json], large: list[Json], format: str, provider: str) -> None:
+    """One line: how many times longer the larger takes, ours and theirs, and theirs against ours there."""
+
+    def least(history: list[Json], work: Callable[[list[Json]], object]) -> float:
+        return min(seconds(lambda: work(history)) for _ in range(3))
+
+    def ours(history: list[Json]) -> object:
+        return heal(history, format)
+
+    def theirs(history: list[Json]) -> object:
+        return turnsafe.repair(history, provider)
+
+    mine, other = least(large, ours), least(large, theirs)
+    growths = f"suture {mine / least(small, ours):6.1f}   turnsafe {other / least(small, theirs):6.1f}"
+    print(f"{name:42} growth {growths}   ratio {mine / other:5.2f}")
+
+
+def against_turnsafe_in_size(size: int) -> None:
+    """Ten times the messages, of plain histories with faults, of one turn of parallel calls, and of orphan results."""
+    for format, (provider, build) in FORMATS.items():
+        name = f"{size} to {size * 10} messages, {format}"
+        growth_of_both(name, build(size, faults=True), build(size * 10, faults=True), format, provider)
+    for name, of_size in TURNS.items():
+        title = f"200 to 2,000 {name}"
+        growth_of_both(title, of_size(200), of_size(2000), "openai-chat", "openai")
+        growth_of_both(f"{title}, anthropic", blocks(of_size(200)), blocks(of_size(2000)), "anthropic", "anthropic")
+
+
+def _parallel(size: int) -> list[Json]:
+    """One turn of parallel calls, answered but for one of ten."""
+    calls = [{"id": f"c{n}", "type": "function", "function": {"name": "f", "arguments": "{}"}} for n in range(size)]
+    results = [{"role": "tool", "tool_call_id": f"c{n}", "content": str(n)} for n in range(size) if n % 10]
+    return [{"role": "user", "content": "go"}, said(calls), *results, {"role": "user", "content": "and?"}]
+
+
+def _orphans(size: int) -> list[Json]:
+    """Results of which every call is gone."""
+    results = [{"role": "tool", "tool_call_id": f"c{n}", "content": str(n)} for n in range(size)]
+    return [{"role": "user", "content": "go"}, *results, {"role": "user", "content": "and?"}]
+
+
+TURNS: dict[str, Callable[[int], list[Json]]] = {"parallel calls": _parallel, "orphan results": _orphans}
+
+
 def growth(name: str, small: list[Json], large: list[Json]) -> None:
     """One line: the time at both sizes. Four times the items should take four times as long."""
     short = min(seconds(lambda: heal(small, "openai-chat")) for _ in range(3)) * 1000
@@ -123,9 +181,9 @@ def growth(name: str, small: list[Json], large: list[Json]) -> None:
 
 def main() -> None:
     size = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
-    formats = {"openai-chat": ("openai", openai_history), "anthropic": ("anthropic", anthropic_history)}
-    for format, (provider, build) in formats.items():
+    for format, (provider, build) in FORMATS.items():
         against_turnsafe(format, provider, build(size, faults=True), build(size, faults=False))
+    against_turnsafe_in_size(size)
     small, large = shapes(1000), shapes(4000)
     for name in small:
         growth(name, small[name], large[name])

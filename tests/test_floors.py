@@ -105,6 +105,28 @@ def test_rules_and_machine_are_pure(path: Path) -> None:
     assert not used & IMPURE
 
 
+# Passes that serve one provider's own ways, each with the part of its format that says what those are.
+PROVIDERS_OWN = {
+    "servers": "suture.formats.anthropic",
+    "own_items": "suture.formats.openai_responses",
+    "thought_fields": "suture.formats.chat",
+    "calls": "suture.formats.chat",
+}
+
+
+def test_passes_know_no_provider() -> None:
+    """What a target takes is data (`Limits`); the few passes for what one provider alone has are named here."""
+    neutral = {"base", "limits", "rule", "wire", "wording", "pictures", "handoff", "codes"}
+    for path in sorted((SOURCE / "healing").glob("*.py")):
+        for line, name in imports(path):
+            parts = name.split(".")
+            if parts[:2] != ["suture", "formats"] or len(parts) == 2 or parts[2] in neutral:
+                continue
+            own = PROVIDERS_OWN.get(path.stem)
+            assert own, f"{path.name}:{line} imports {name}"
+            assert name.startswith(own), f"{path.name}:{line} imports {name}"
+
+
 def test_backends_import_the_base_and_not_the_package() -> None:
     """A store or model can be loaded alone, whatever the package re-exports."""
     for package in ("stores", "models"):

@@ -1,8 +1,8 @@
 """The passes of healing, in their order: each makes one family of rules hold, and reports what it did.
 
 Some make work for those behind them: a text that goes can empty a message, and a message that goes can
-bring two of the user's together. What a target takes is data (`Limits`), so that no pass knows a provider.
-A pass replaces messages, and never changes one.
+bring two of the user's together. What a target takes is data (`Limits`), so that passes know no provider, but for
+those that serve what one provider alone has. A pass replaces messages, and never changes one.
 """
 
 from __future__ import annotations

@@ -88,12 +88,13 @@ def finding(
     also: tuple[Rule, ...] = (),
 ) -> Finding:
     """A finding with the rule's severity and certainty; of several rules, that of the surest."""
+    surest = min((rule.certainty, *[each.certainty for each in also]), key=SUREST.index) if also else rule.certainty
     return Finding(
         code=code,
         rules=(rule.id, *[each.id for each in also]),
         path=path,
         severity=severity or rule.severity,
-        certainty=min((rule.certainty, *[each.certainty for each in also]), key=SUREST.index),
+        certainty=surest,
         sentence=sentence,
         call_id=call,
         hint=hint,

@@ -105,7 +105,7 @@ class Healing:
         self.form = form
         self.limits = limits
         self.options = options
-        self.homes: list[int | None] = list(given.homes)
+        self._move(list(given.homes))
         self.changes: list[Change] = []
         self.hints: list[str] = []
 
@@ -135,11 +135,11 @@ class Healing:
         moved = self._by_layout(found, work, written.homes)
         request, more = self._around({**self.request, form.key: written.messages}, work)
         self.request, over = settled(request, more, form, self.limits)
-        self.homes = [None if home is None else self.homes[home] for home in written.homes]
+        self._move([None if home is None else self.homes[home] for home in written.homes])
         self.changes += [*work.changes, *moved, *[self._home(each) for each in over]]
         self.hints += work.hints
         joined = {index_in(each.path, form.key) for each in over if each.code == JOINED}
-        self.homes = [home for index, home in enumerate(self.homes) if index not in joined]
+        self._move([home for index, home in enumerate(self.homes) if index not in joined])
 
     def _around(self, request: Json, work: Work) -> tuple[Json, list[Change]]:
         """The request with its system text and its tools as the messages need them."""
@@ -174,8 +174,15 @@ class Healing:
         path = self.at_home(change.path)
         return change if path == change.path else msgspec.structs.replace(change, path=path)
 
+    def _move(self, homes: list[int | None]) -> None:
+        """Where each message of the request was at first; while all are where they were, paths are what they are."""
+        self.homes = homes
+        self._in_place = homes == list(range(len(homes)))
+
     def at_home(self, path: str) -> str:
         """The path with the index that its message had at first."""
+        if self._in_place:
+            return path
         index = index_in(path, self.form.key)
         return path if index is None or self.homes[index] == index else moved(path, self.form.key, self.homes[index])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -71,15 +72,21 @@ class Paths:
 
     def __init__(self, message: Message, places: Sequence[str]) -> None:
         self.message = places[0]
-        self.parts = dict(zip(map(id, message.parts), places[1:], strict=False))
-        pairs = zip(message.parts, places[1:], strict=False)
-        self.calls = [place for part, place in pairs if type(part) is ToolCall]
+        self._pairs = list(zip(message.parts, places[1:], strict=False))
+
+    @cached_property
+    def _parts(self) -> dict[int, str]:
+        return {id(part): place for part, place in self._pairs}
+
+    @cached_property
+    def _calls(self) -> list[str]:
+        return [place for part, place in self._pairs if type(part) is ToolCall]
 
     def of(self, part: Part | None, slot: int | None) -> str:
         """The path of a part as it came, of the call of that number, or of the message."""
-        if slot is not None and slot < len(self.calls):
-            return self.calls[slot]
-        return self.parts.get(id(part), self.message)
+        if slot is not None and slot < len(self._calls):
+            return self._calls[slot]
+        return self.message if part is None else self._parts.get(id(part), self.message)
 
 
 class Work:

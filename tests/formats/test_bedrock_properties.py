@@ -155,7 +155,7 @@ def test_what_is_new_is_in_the_report(target: str, history: History) -> None:
 def test_what_was_healed_stays_healed_the_same_way(history: History) -> None:
     """A longer history begins as the shorter one did, so that a prompt cache holds; its open end apart."""
     short = heal(history, "bedrock")
-    if {change.code for change in short.changes} & {"TRAILING_WHITESPACE", "CACHE_MARKS"}:
+    if {change.code for change in short.changes} & {"TRAILING_WHITESPACE", "CACHE_MARKS", "DOCUMENT_ALONE"}:
         return
     long = heal([*history, {"role": "user", "content": [{"text": "And then?"}]}], "bedrock")
     assert blocks(messages_of(long))[: len(blocks(messages_of(short)))] == blocks(messages_of(short))

@@ -9,6 +9,7 @@ from pathlib import Path
 import suture
 from suture.cli.rules import CERTAINTIES, HANDOFF, SEVERITIES
 from suture.formats import FORMATS
+from suture.formats.codes import CODES
 
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "rules.md"
 
@@ -24,6 +25,7 @@ An *answer* is what the provider says, with its facts in braces. How sure a rule
 | | |
 |---|---|
 """
+_CODES = "Findings and changes carry one of these words, the same in every format, for programs to tell them apart."
 
 
 def page() -> str:
@@ -47,6 +49,8 @@ def _sections() -> Iterator[str]:
     for rule in suture.rules():
         if rule.id not in shown:
             yield _entry(rule)
+    yield f"## codes\n\n{_CODES}\n\n| code | what it means |\n|---|---|"
+    yield from (f"| `{code}` | {words} |" for code, words in CODES.items())
 
 
 def _entry(rule: suture.Rule) -> str:

@@ -33,6 +33,7 @@ def findings(format: str, history: list[dict[str, Any]]) -> list[str]:
         return [f"raised {type(error).__name__}: {error}"]
     found = ["the input was changed"] if history != before else []
     found += [f"left: {each}" for each in diagnose(healed.history, format) if each.severity == "REJ" and not each.hint]
+    found += [f"no rule is behind a change: {change}" for change in healed.changes if not change.rules]
     again = heal(healed.history, format)
     if again.history is not healed.history:
         found.append(f"healing again changes it: {[str(change) for change in again.changes]}")

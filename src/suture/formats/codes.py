@@ -1,0 +1,102 @@
+"""What can be wrong with a request, in one word each that is the same in every format.
+
+Findings and changes carry one (`finding.code`, `change.code`). Rules say what a provider demands; several of them, of
+several formats, may stand behind a code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+CODES: Mapping[str, str] = {
+    # Calls and results
+    "CALL_UNANSWERED": "a call has no result where it must stand",
+    "CALL_NOT_TAIL": "something follows a call in its message",
+    "CALL_MISPLACED": "a call stands in a message that is not the model's",
+    "CALL_AFTER_MODEL": "a call stands in a message directly behind another of the model's",
+    "CALL_LEGACY": "a function call of old, which tools replaced",
+    "CALLER_DANGLING": "a call says what code made it, and that code is not there",
+    "RESULT_ORPHAN": "no call asked for the result",
+    "RESULT_DUPLICATE": "the call has a result already",
+    "RESULT_DISPLACED": "a result stands elsewhere than behind its call",
+    "RESULT_SPLIT": "the results of one turn stand in several messages",
+    "RESULT_NOT_FIRST": "something stands before a result in its message",
+    "RESULT_NOT_PURE": "a result stands beside what may not be in its message",
+    "RESULT_ORDER": "results are not in the order of their calls",
+    "RESULT_SHAPE": "a result is not of the shape that results have here",
+    "RESULT_EMPTY_ERROR": "a result is marked as an error and says nothing",
+    "RESULT_NAME_MISMATCH": "a result names another tool than its call",
+    "RESULT_KIND_MISMATCH": "an output is of another kind than its call",
+    "SERVER_CALL_UNPAIRED": "a call of a provider's own tool has no result",
+    "SERVER_RESULT_ORPHAN": "a result of a provider's own tool has no call",
+    "TOOL_REFERENCE": "something refers to a tool or server that the request does not have",
+    # Ids
+    "ID_MISSING": "a call or result has no id",
+    "ID_BLANK": "an id is blank where none is needed",
+    "ID_CHARS": "an id has characters that are not taken, or was not given by who must have given it",
+    "ID_LENGTH": "an id is too long",
+    "ID_DUPLICATE": "two calls of a turn have one id",
+    "ID_REUSED": "a call has the id of one in an earlier turn",
+    "ITEM_ID_DUPLICATE": "two items have one id",
+    "ITEM_ID_FORM": "an item's id is none that a server makes",
+    "ITEM_ID_PREFIX": "an item's id is one of another kind of item",
+    "ITEM_ID_UNRESOLVABLE": "an item refers to one that is not stored",
+    "CHAIN_CONFLICT": "a request goes on behind a stored response and repeats what that has",
+    # Names and arguments
+    "NAME_PATTERN": "the name of a tool has characters that are not taken, or is too long",
+    "NAME_UNDECLARED": "a call is of a tool that the request does not offer",
+    "TOOLS_MISSING": "the history has calls, and the request offers no tools",
+    "SCHEMA_UNSUPPORTED": "the schema or description of a tool is not taken",
+    "ARGS_TYPE": "arguments are a text where an object belongs, or the other way round",
+    "ARGS_NOT_OBJECT": "arguments are JSON, and no object",
+    "ARGS_UNPARSABLE": "arguments are no JSON",
+    # Messages and their order
+    "MESSAGE_EMPTY": "a message says nothing",
+    "ROLE_UNKNOWN": "a role that is not known",
+    "ROLE_REPEAT": "two messages of one role stand beside each other",
+    "FIRST_NOT_USER": "the first message is not the user's",
+    "NO_USER": "the user says nothing at all",
+    "LAST_ASSISTANT": "the last message is the assistant's",
+    "USER_AFTER_TOOL": "the user speaks directly behind a result",
+    "PREFIX_NOT_LAST": "a message that is to be gone on with is not the last",
+    "SYSTEM_MISPLACED": "system text stands where it is not taken",
+    # Content
+    "CONTENT_NULL": "content is null where a text belongs",
+    "CONTENT_SHAPE": "content is a list where a text belongs, or the other way round",
+    "TEXT_EMPTY": "a text is empty",
+    "TEXT_BLANK": "a text is white space alone",
+    "TEXT_WITH_TOOL": "words stand beside calls",
+    "TRAILING_WHITESPACE": "the last message ends in white space",
+    "SURROGATE_LONE": "a text holds half a surrogate pair, or a number that is none",
+    "PART_ROLE": "a text is of the type of another role's",
+    "PART_SHAPE": "a part holds several things, or nothing",
+    "BLOCK_SHAPE": "a block has several members, or content is no list of blocks",
+    "BLOCK_UNKNOWN": "a part of a kind that is not known here",
+    "FIELD_UNKNOWN": "a field that is not taken",
+    "FIELD_MISSING": "a field that is needed is not there",
+    "CACHE_MARKS": "too many marks for the cache, or one where none may be",
+    "FORMAT_MIXED": "a message came in another format than the rest",
+    # Pictures and documents
+    "IMAGE_ROLE": "a picture or file stands where none may",
+    "IMAGE_BESIDE": "a picture of a result stands beside it",
+    "IMAGE_EMPTY": "a picture has no data",
+    "IMAGE_BYTES": "a picture is too large",
+    "IMAGE_DIMENSION": "a picture has too many pixels in a direction",
+    "IMAGE_UNSUPPORTED": "a picture is of a kind that is not taken, or is not what it says",
+    "DOCUMENT_ALONE": "a document stands without words",
+    "DOCUMENT_NAME": "the name of a document is not taken",
+    # Thinking
+    "THINKING_UNSIGNED": "thinking without a signature",
+    "THINKING_FOREIGN": "thinking of another model or provider",
+    "THINKING_MODIFIED": "thinking, or what stands around it, is not as the model made it",
+    "THINKING_NOT_FIRST": "with thinking on, a turn that waits for results does not begin with it",
+    "THINKING_DISABLED_FINAL": "with thinking off, the final message of the assistant's holds some",
+    "SIGNATURE_FORM": "a signature is not of the form that signatures have",
+    "SIGNATURE_MISSING": "a call has no signature where one is wanted",
+    "SIGNATURE_PLACE": "a signature stands at another part than it belongs to",
+    "ENCRYPTED_FOREIGN": "encrypted reasoning that no provider made",
+    "REASONING_MISSING": "an item is sent with its id, and the reasoning that led to it is not",
+    "REASONING_DANGLING": "reasoning has led to nothing",
+    "REASONING_SUMMARY_MISSING": "a reasoning item has no summary",
+    "REASONING_FIELD_MISSING": "a message with calls has no thinking where it is wanted back",
+}

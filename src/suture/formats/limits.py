@@ -53,7 +53,6 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     bare_calls: Literal["null", "text", "any"] = "any"  # the content of a message of Chat Completions that only has calls
     text_lists: bool = True  # content may be a list of parts where it is words alone
     silent: bool = True  # messages without words may be sent
-    images: bool = True
     images_apart: bool = False  # pictures stand in a field `images` of their message, which is one text
     images_in_results: bool = True
     pictures: Pictures | None = None  # what is known of the pictures that it takes
@@ -93,4 +92,5 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     # The tools of a request.
     tools: Literal["free", "needed", "listed"] = "free"  # needed by a history with calls; listed: each tool of the history
     description_length: int | None = None
+    choices: frozenset[str] = frozenset(("auto", "any", "none", "named"))  # what a request may say of them
     schemas: Literal["any", "given", "maps"] = "any"  # given: each function has one; maps: its properties are objects

@@ -12,17 +12,16 @@ from typing import Literal, TypeAlias
 
 from suture.errors import ConfigurationError
 from suture.formats import FORMATS, detect, format_of, target_of
-from suture.formats.base import Format, Json, Target
+from suture.formats.base import Format, Json, Offer, Target
 from suture.formats.handoff import HANDOFF
 from suture.formats.limits import Limits
 from suture.formats.rule import Finding, Rule, fill
 from suture.healing.converting import converted
 from suture.healing.explaining import Cause, explain
 from suture.healing.given import checked
-from suture.healing.healing import fitted, healed, unhealable
+from suture.healing.healing import healed, requested
 from suture.healing.parts import THINKING_OFF
-from suture.healing.passes import run
-from suture.healing.surrogates import SURROGATE, is_sendable, surrogate_finding, without_surrogates
+from suture.healing.surrogates import SURROGATE, surrogate_finding
 from suture.healing.tightening import can_tighten, tightened
 from suture.healing.work import Change, Healed, Options, Work
 from suture.messages import Message, Origin, System
@@ -138,27 +137,21 @@ def fit(
     model: str | None = None,
     reader: Origin | None = None,
     refused_by: Collection[str] = (),
+    offers: Sequence[Offer] = (),
 ) -> Healed:
     """The messages as a request of that format, valid by its strictest reading whatever they are.
 
     Every call is answered, ids are unique in the whole request, nothing foreign or private is sent. `model` is a
     model or a dialect of the format; `reader` is who will be asked, and gets the reasoning back that it made itself.
-    `refused_by` are rules by which it has refused these messages before; they are taken to hold.
+    `refused_by` are rules by which it has refused these messages before; they are taken to hold. `offers` are the tools
+    of the request.
     """
     goal = _named(format, model)
     form = format_of(goal.format)
     limits = tightened(form.limits(goal.variant), refused_by)
     options = Options(strict=True, system_apart=True, reader=reader)
-    work = Work(messages, form, limits, options, lambda at: [f"messages[{at}]"])
-    run(work)
-    request, more = fitted(work, {})
-    changes = [*work.changes, *more]
-    if not is_sendable(request, form):
-        request, more = without_surrogates(request, form)
-        changes += more
-    if left := [each for each in form.check(request, limits, open_tail=False) if each.refused and not each.hint]:
-        raise unhealable(left)
-    return Healed(request, changes, list(dict.fromkeys(work.hints)))
+    work = Work(messages, form, limits, options, lambda at: [f"messages[{at}]"], offered=[offer.name for offer in offers])
+    return requested(work, form.with_offers({}, offers) if offers else {})
 
 
 # What is asked for ----------------------------------------------------------------------------

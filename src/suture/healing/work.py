@@ -207,4 +207,12 @@ def rules_of(code: str, form: Format, limits: Limits, case: str = "") -> tuple[s
 
 def as_text(part: Part) -> str:
     """A part as JSON text, for the report."""
-    return json.dumps(msgspec.to_builtins(part), ensure_ascii=False, default=str)
+    return as_json(msgspec.to_builtins(part))
+
+
+def as_json(value: object) -> str:
+    """A value as JSON text for the report, which shows what is no JSON as best it can."""
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except (TypeError, ValueError, RecursionError):
+        return repr(value)

@@ -13,7 +13,7 @@ from suture.formats import FORMATS
 from suture.healing import convert, diagnose, heal
 from suture.testing.histories import broken_history, sound_history
 from suture.testing.strategies import broken_histories, sound_histories
-from tests.fuzz import findings
+from tests.fuzz import findings, unsaid
 
 MANY = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 every = pytest.mark.parametrize("format", list(FORMATS))
@@ -40,10 +40,11 @@ def test_what_nothing_happened_to_is_left_alone(format: str, data: st.DataObject
 @MANY
 @given(data=st.data())
 def test_whatever_happened_to_a_history_it_moves_on(format: str, data: st.DataObject) -> None:
-    """Converted to another provider, it is valid there, and no real result is gone without a word."""
+    """Converted to another provider, it is valid there, and nothing that was said, called or shown is gone without a word."""
     history: list[dict[str, Any]] = data.draw(broken_histories(format), label="history")
     target = data.draw(st.sampled_from([name for name in FORMATS if name != format]), label="target")
     other = convert(history, format, target)
+    assert unsaid(history, other) == []
     assert [each for each in diagnose(other.history, target) if each.severity == "REJ" and not each.hint] == []
     assert heal(other.history, target).history is other.history
 

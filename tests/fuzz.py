@@ -75,7 +75,13 @@ def texts_of(value: object) -> list[str]:
 
 
 # What is no words of anybody's: how a message is put together, and what leads back to its provider.
-_APPARATUS = ("type", "role", "id", "tool_call_id", "tool_use_id", "call_id", "toolUseId", "status", "signature", "name")
+_APPARATUS = frozenset(
+    (
+        *("type", "role", "id", "tool_call_id", "tool_use_id", "call_id", "toolUseId", "status", "name", "execution"),
+        *("mimeType", "mime_type", "media_type", "format", "signature", "thoughtSignature", "thought_signature"),
+        *("encrypted_content", "redactedContent"),
+    )
+)
 
 
 def unsaid(history: object, other: Healed) -> list[str]:
@@ -93,14 +99,15 @@ def unsaid(history: object, other: Healed) -> list[str]:
 def _said(value: object) -> Iterator[str]:
     """Every text in a history that says something."""
     if isinstance(value, dict):
+        sealed = _APPARATUS | {"data"} if value.get("type") == "redacted_thinking" else _APPARATUS
         for key, item in value.items():
-            if key not in _APPARATUS:
+            if key not in sealed:
                 yield from _said(item)
     elif isinstance(value, list):
         for item in value:
             yield from _said(item)
     elif isinstance(value, str) and value.strip() not in ("", "null"):
-        yield value
+        yield value.partition(";base64,")[2] if value.startswith("data:") else value
 
 
 def _values(value: object) -> Iterator[object]:

@@ -14,7 +14,7 @@ from suture.formats.chat.objects import is_object_text
 from suture.formats.limits import Limits
 from suture.formats.wire import object_text, own
 from suture.healing.turns import Slot, join_turns, origins_of, slots_of, split_turns
-from suture.healing.work import Change, Work, rules_of
+from suture.healing.work import Change, Work, in_full, rules_of
 from suture.messages import Assistant, Part, ToolCall, ToolResult
 from suture.repair import Mend, mend, with_call_ids, with_unique_ids
 
@@ -133,7 +133,8 @@ def _note(work: Work, done: Mend, slots: dict[int, list[Slot]]) -> None:
     place = Slot(work.sources[done.position], done.slot)
     if done.slot is not None and done.position in slots:
         place = slots[done.position][done.slot]
-    detail, lost = done.detail, done.lost
+    lost = done.lost
+    detail = in_full(work.messages[done.position]) if lost == "result" else done.detail
     work.report(done.code, place.source, done.action, slot=place.slot, call=done.call_id, detail=detail, lost=lost)
 
 

@@ -116,6 +116,7 @@ class Format(Protocol):
     rule_of: ClassVar[Mapping[str, str]]  # code of a finding -> id of the rule behind it
     fields: ClassVar[frozenset[str]]  # what a message may carry beside what the neutral words name
     notes: ClassVar[frozenset[str]]  # what of `ext` only says in which shape something came
+    bytes_under: ClassVar[frozenset[str]]  # keys of parts whose value may be Python bytes, as an SDK has them
     borrowed: ClassVar[frozenset[str]]  # types of parts that are others', and that healing reads where they stand
 
     def limits(self, variant: str) -> Limits:

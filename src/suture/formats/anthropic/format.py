@@ -73,6 +73,7 @@ class Anthropic:
     rules: ClassVar[Mapping[str, Rule]] = RULES
     rule_of: ClassVar[Mapping[str, str]] = RULE_OF
     notes: ClassVar[frozenset[str]] = frozenset(("content", "is_error"))
+    bytes_under: ClassVar[frozenset[str]] = frozenset()
     borrowed: ClassVar[frozenset[str]] = anthropic_check.WORDS
     fields: ClassVar[frozenset[str]] = frozenset(("cache_control",))
 

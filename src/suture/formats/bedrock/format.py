@@ -42,6 +42,7 @@ class Bedrock:
     rules: ClassVar[Mapping[str, Rule]] = RULES
     rule_of: ClassVar[Mapping[str, str]] = RULE_OF
     notes: ClassVar[frozenset[str]] = SHAPE | {write.MARKS}
+    bytes_under: ClassVar[frozenset[str]] = frozenset(("bytes", "redactedContent"))
     borrowed: ClassVar[frozenset[str]] = frozenset()
     fields: ClassVar[frozenset[str]] = frozenset()
 

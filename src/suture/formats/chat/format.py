@@ -38,6 +38,7 @@ class Chat:
     rule_of: ClassVar[Mapping[str, str]]
     fields: ClassVar[frozenset[str]]
     notes: ClassVar[frozenset[str]] = NOTES
+    bytes_under: ClassVar[frozenset[str]] = frozenset()
     borrowed: ClassVar[frozenset[str]] = frozenset()
     kinds: ClassVar[frozenset[str]]
     demands: ClassVar[tuple[Demand, ...]] = DEMANDS

@@ -41,6 +41,7 @@ class Gemini:
     dialects: ClassVar[frozenset[str]] = frozenset()
     rules: ClassVar[Mapping[str, Rule]] = RULES
     rule_of: ClassVar[Mapping[str, str]] = RULE_OF
+    bytes_under: ClassVar[frozenset[str]] = frozenset(("data", "thoughtSignature", "thought_signature"))
     borrowed: ClassVar[frozenset[str]] = frozenset()
     fields: ClassVar[frozenset[str]] = frozenset()
     notes: ClassVar[frozenset[str]] = NOTES

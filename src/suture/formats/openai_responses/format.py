@@ -30,9 +30,10 @@ class OpenAIResponses:
     tool_keys: ClassVar[tuple[str, ...]] = ("tools", "tool_choice")
     choice_path: ClassVar[str] = "tool_choice"
     model_key: ClassVar[str] = "model"
-    dialects: ClassVar[frozenset[str]] = frozenset()
+    dialects: ClassVar[frozenset[str]] = responses_check.COPIES
     rules: ClassVar[Mapping[str, Rule]] = RULES
     rule_of: ClassVar[Mapping[str, str]] = RULE_OF
+    bytes_under: ClassVar[frozenset[str]] = frozenset()
     borrowed: ClassVar[frozenset[str]] = frozenset()
     fields: ClassVar[frozenset[str]] = frozenset()
     notes: ClassVar[frozenset[str]] = NOTES

@@ -65,6 +65,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     server_ids: str | None = None  # the form of the ids of calls that the provider runs itself
     reasoning_back: ReasoningBack = "as it came"  # what goes back of the target's own where `reasoning` is none
     reasoning_field: str | None = None  # what stands in for reasoning that a message with calls must carry
+    thinking: str | None = None  # the names of models that always think, and so need it whatever the history shows
     unthinking: str | None = None  # the names of models that do not think, and so need no stand-in
     signature: str | None = None  # what stands in for the signature that the first call of each step must carry
     signature_pattern: str | None = None  # the form of the signatures of words and calls, where they are sent

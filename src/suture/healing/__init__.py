@@ -59,9 +59,10 @@ def heal(
     """The history as its provider accepts it.
 
     `history` is a list of messages, or a request that holds them under `messages`; `target` names a dialect
-    or a model of the same format. `pending` says what becomes of unanswered calls of the last turn: they are
-    answered with a stand-in, kept for the caller to run, or dropped. `orphans` says whether results without a
-    call are dropped or quoted as a note of the user's. An empty history comes back as it is.
+    or a model of the same format, and without one the model that the request names counts. `pending` says what
+    becomes of unanswered calls of the last turn: they are answered with a stand-in, kept for the caller to run,
+    or dropped. `orphans` says whether results without a call are dropped or quoted as a note of the user's. An
+    empty history comes back as it is.
 
     Raises:
         UnknownFormat, AmbiguousFormat: no format is named, and none or more than one fits; or the history
@@ -171,7 +172,13 @@ def _target(history: object, format: str | None, target: str | None) -> tuple[Fo
             "format. Name a target of the same one; `convert` moves the history to another."
         )
     form = format_of(source.format)
-    return form, form.limits(goal.variant)
+    return form, form.limits(goal.variant or (_model_of(history, form) if target is None else ""))
+
+
+def _model_of(history: object, form: Format) -> str:
+    """The model that the request itself names; blank where it names none."""
+    model = history.get(form.model_key) if isinstance(history, dict) else None
+    return model if isinstance(model, str) else ""
 
 
 def _require(value: object, name: str, allowed: tuple[str, ...]) -> None:

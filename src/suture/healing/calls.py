@@ -195,7 +195,8 @@ def names(work: Work) -> None:
     for name in [name for name in renamed if name not in called]:
         rules = rules_of("NAME_PATTERN", work.format, work.limits)
         action = f"named the tool {renamed[name]!r}"
-        work.changes.append(Change(code="NAME_PATTERN", rules=rules, path="tools", action=action, detail=name))
+        path = work.format.tool_keys[0]
+        work.changes.append(Change(code="NAME_PATTERN", rules=rules, path=path, action=action, detail=name))
     for at, message in enumerate(work.messages if renamed else ()):
         if type(message) is ToolResult and message.name in renamed:
             work.replace(at, name=renamed[message.name])

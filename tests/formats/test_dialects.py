@@ -482,6 +482,14 @@ def test_a_strict_template_refuses_what_is_not() -> None:
         TEMPLATE.render(messages=[S, U, U], **{"raise": _raise})
 
 
+def test_a_result_without_id_stands_where_its_call_does() -> None:
+    """Results that are matched by place stay there, also beside calls that have an id."""
+    history = [U, calls(unnamed("f"), call("b", arguments={})), {"role": "tool", "content": "1"}, result("b", content="2")]
+    assert heal(history, "openai-chat", "openai-chat:ollama-native").history is history
+    broken = heal(history[:2], "openai-chat", "openai-chat:ollama-native").history
+    assert [one.get("tool_call_id") for one in broken[2:]] == [None, "b"]  # type: ignore[index]
+
+
 @pytest.mark.parametrize(
     ("model", "row"),
     [

@@ -88,9 +88,9 @@ def convert(history: object, source: str | None = None, target: str | None = Non
     """The history as a request to another provider, valid there; what it cannot take is in the report.
 
     `source` is the history's format, guessed when left out; `target` is another, with the dialect or model that will read
-    it where that matters. What comes back is a dict in the target's shape: the history, system text, tools and the choice among
-    them. Reasoning that only its maker can check is left out; of the request's other keys, and of tools that only their
-    provider runs, a hint says that they are not carried over.
+    it where that matters. What comes back is a dict in the target's shape: the history, system text, tools and the choice
+    among them. Reasoning that only its maker can check is left out; of the request's other keys, and of tools that only
+    their provider runs, a hint says that they are not carried over.
 
     Raises:
         UnknownFormat, AmbiguousFormat, HistoryError, UnhealableHistory: as `heal`.

@@ -11,9 +11,11 @@ import json
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from random import Random
 from typing import Any
 
+from suture.canonical import scrub, scrubbed
 from suture.errors import UnhealableHistory
 from suture.formats import FORMATS
 from suture.healing import Healed, diagnose, heal
@@ -71,6 +73,60 @@ def texts_of(value: object) -> list[str]:
         elif isinstance(one, list):
             stack.extend(one)
     return found
+
+
+# What is no words of anybody's: how a message is put together, and what leads back to its provider.
+_APPARATUS = frozenset(
+    (
+        *("type", "role", "id", "tool_call_id", "tool_use_id", "call_id", "toolUseId", "status", "name", "execution"),
+        *("mimeType", "mime_type", "media_type", "format", "signature", "thoughtSignature", "thought_signature"),
+        *("encrypted_content", "redactedContent"),
+    )
+)
+
+
+def unsaid(history: object, other: Healed) -> list[str]:
+    """What somebody said, called or showed in a history that is neither in what it became nor in the report."""
+    values = [other.history, *[change.detail for change in other.changes]]
+    inside = list(_values(values))
+    texts = "\n".join(value for value in inside if isinstance(value, str))
+    return [
+        f"gone without a word: {said!r}"
+        for said in _said(history)
+        if not (scrub(said).strip() in texts or repr(said)[1:-1] in texts or as_json(said) in inside)
+    ]
+
+
+def _said(value: object) -> Iterator[str]:
+    """Every text in a history that says something."""
+    if isinstance(value, dict):
+        sealed = _APPARATUS | {"data"} if value.get("type") == "redacted_thinking" else _APPARATUS
+        for key, item in value.items():
+            if key not in sealed:
+                yield from _said(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _said(item)
+    elif isinstance(value, str) and value.strip() not in ("", "null"):
+        yield value.partition(";base64,")[2] if value.startswith("data:") else value
+
+
+def _values(value: object) -> Iterator[object]:
+    """Every value in a value, also inside of texts that are JSON themselves."""
+    yield value
+    if isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _values(item)
+    elif isinstance(value, str) and value[:1] in ("{", "[") and (inner := as_json(value)) is not None:
+        yield from _values(inner)
+
+
+def as_json(text: str) -> object:
+    """The value of a JSON text; None when it is none."""
+    try:
+        return scrubbed(json.loads(text))
+    except ValueError:
+        return None
 
 
 def main() -> int:

@@ -140,7 +140,8 @@ def _as_read(entries: list[dict[str, Any]], target: str | None) -> list[dict[str
             calls = zip(waiting, entry["tool_calls"], strict=True)
             entry = {**entry, "tool_calls": [_with_text(call, id) for id, call in calls]}
         elif entry["role"] == "tool" and waiting:
-            entry = {"tool_call_id": waiting.pop(0), **entry}
+            by_place = waiting.pop(0)
+            entry = {**entry, "tool_call_id": entry.get("tool_call_id") or by_place}
         read.append(entry)
     return read
 

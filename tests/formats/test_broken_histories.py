@@ -13,7 +13,8 @@ from suture.formats import FORMATS
 from suture.healing import convert, diagnose, heal
 from suture.testing.histories import broken_history, sound_history
 from suture.testing.strategies import broken_histories, sound_histories
-from tests.fuzz import findings
+from tests.formats import histories, histories_bedrock, histories_gemini, histories_mistral, histories_openai_responses
+from tests.fuzz import findings, unsaid
 
 MANY = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 every = pytest.mark.parametrize("format", list(FORMATS))
@@ -40,12 +41,33 @@ def test_what_nothing_happened_to_is_left_alone(format: str, data: st.DataObject
 @MANY
 @given(data=st.data())
 def test_whatever_happened_to_a_history_it_moves_on(format: str, data: st.DataObject) -> None:
-    """Converted to another provider, it is valid there, and no real result is gone without a word."""
+    """Converted to another provider, it is valid there, and nothing that was said, called or shown is gone without a word."""
     history: list[dict[str, Any]] = data.draw(broken_histories(format), label="history")
     target = data.draw(st.sampled_from([name for name in FORMATS if name != format]), label="target")
     other = convert(history, format, target)
+    assert unsaid(history, other) == []
     assert [each for each in diagnose(other.history, target) if each.severity == "REJ" and not each.hint] == []
     assert heal(other.history, target).history is other.history
+
+
+ODD = {
+    "openai-chat": histories.any_history("openai-chat"),
+    "openai-responses": histories_openai_responses.items(),
+    "anthropic": histories.any_history("anthropic"),
+    "gemini": histories_gemini.any_history(),
+    "bedrock": histories_bedrock.histories(),
+    "mistral": histories_mistral.histories_mistral(),
+}
+
+
+@every
+@MANY
+@given(data=st.data())
+def test_what_is_odd_moves_on(format: str, data: st.DataObject) -> None:
+    """So do pictures, files, thoughts and calls of every shape, wherever they stand."""
+    history: list[dict[str, Any]] = data.draw(ODD[format], label="history")
+    target = data.draw(st.sampled_from([name for name in FORMATS if name != format]), label="target")
+    assert unsaid(history, convert(history, format, target)) == []
 
 
 @every

@@ -6,6 +6,7 @@ A name may carry who will read it: `openai-chat:deepseek`, `anthropic:claude-opu
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 
@@ -39,7 +40,24 @@ def target_of(name: str) -> Target:
     format, _, variant = name.partition(":")
     if format not in FORMATS:
         raise UnknownFormat(f"There is no format {format!r}; there are {names_of_formats()}.")
-    return Target(format, variant)
+    return Target(format, _spelled(format, variant))
+
+
+# Names of models that are close to that of a dialect, and are no slip.
+_NO_SLIPS = frozenset(("llama", "grok"))
+
+
+def _spelled(format: str, variant: str) -> str:
+    """The dialect or model as it is named; no dialect whose name has a slip."""
+    word = variant.partition(":")[0].lower()
+    if not word.isalpha() or word in _NO_SLIPS or word in (known := format_of(format).dialects):
+        return variant
+    if near := get_close_matches(word, known, 1, 0.8):
+        raise UnknownFormat(
+            f"There is no dialect {word!r} of {format!r}; did you mean {near[0]!r}? A model is named in full, as its maker "
+            "has it."
+        )
+    return variant
 
 
 @cache

@@ -69,6 +69,25 @@ class Offer(NamedTuple):
     parameters: Json | None = None  # its JSON schema
 
 
+class Choice(NamedTuple):
+    """Which tools a request lets its model call: `any` is one of them at least, `named` the one of that name."""
+
+    kind: Literal["auto", "any", "none", "named"]
+    name: str = ""
+
+
+class Left(NamedTuple):
+    """What a request says of tools that no `Offer` and no `Choice` holds: a field of what is at the path, or all of it.
+
+    `name` is what all of it is called, as a reader knows it.
+    """
+
+    path: str
+    field: str = ""
+    value: object = None
+    name: str = ""
+
+
 class Settled(NamedTuple):
     """One thing that was done to a request beside its history; `lost` is the text that is gone.
 
@@ -89,9 +108,15 @@ class Format(Protocol):
     name: ClassVar[str]
     key: ClassVar[str]  # what of a request holds the history
     head_keys: ClassVar[tuple[str, ...]]  # what of a request may hold system text beside it, the usual one first
+    choice_path: ClassVar[str]  # where a request says which tools its model may call
+    tool_keys: ClassVar[tuple[str, ...]]  # what of a request may hold its tools and the choice among them
+    model_key: ClassVar[str]  # what of a request names its model; blank where that stands beside it
+    dialects: ClassVar[frozenset[str]]  # who else reads the format, by the word behind the colon of a target
     rules: ClassVar[Mapping[str, Rule]]
     rule_of: ClassVar[Mapping[str, str]]  # code of a finding -> id of the rule behind it
     fields: ClassVar[frozenset[str]]  # what a message may carry beside what the neutral words name
+    notes: ClassVar[frozenset[str]]  # what of `ext` only says in which shape something came
+    bytes_under: ClassVar[frozenset[str]]  # keys of parts whose value may be Python bytes, as an SDK has them
     borrowed: ClassVar[frozenset[str]]  # types of parts that are others', and that healing reads where they stand
 
     def limits(self, variant: str) -> Limits:
@@ -127,6 +152,9 @@ class Format(Protocol):
     def places(self, raw: Sequence[Json], decoded: Decoded, home: int) -> dict[int, list[str]]:
         """For each decoded message that came from that wire message: its path, then those of its parts."""
 
+    def beside(self, thing: Message | Part) -> Json:
+        """What a message or part holds for this format alone, by its names there: all of `ext` but notes of shape."""
+
     # The request around the history
 
     def lift(self, request: Json, /) -> list[System]:
@@ -143,6 +171,15 @@ class Format(Protocol):
 
     def with_offers(self, request: Json, offers: Sequence[Offer], /) -> Json:
         """The request with these tools behind its own."""
+
+    def left(self, request: Json, /) -> list[Left]:
+        """What the request says of its tools that neither its offers nor its choice hold."""
+
+    def choice(self, request: Json, /) -> Choice | None:
+        """Which tools the model may call; None where the request does not say, or says it in words of its own."""
+
+    def with_choice(self, request: Json, choice: Choice, /) -> Json:
+        """The request with that choice; as it is where the format cannot say so."""
 
     def renamed(self, request: Json, names: Mapping[str, str], /) -> Json:
         """The request with its tools, and the choice among them, under other names."""

@@ -53,7 +53,6 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     bare_calls: Literal["null", "text", "any"] = "any"  # the content of a message of Chat Completions that only has calls
     text_lists: bool = True  # content may be a list of parts where it is words alone
     silent: bool = True  # messages without words may be sent
-    images: bool = True
     images_apart: bool = False  # pictures stand in a field `images` of their message, which is one text
     images_in_results: bool = True
     pictures: Pictures | None = None  # what is known of the pictures that it takes
@@ -66,6 +65,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     server_ids: str | None = None  # the form of the ids of calls that the provider runs itself
     reasoning_back: ReasoningBack = "as it came"  # what goes back of the target's own where `reasoning` is none
     reasoning_field: str | None = None  # what stands in for reasoning that a message with calls must carry
+    thinking: str | None = None  # the names of models that always think, and so need it whatever the history shows
     unthinking: str | None = None  # the names of models that do not think, and so need no stand-in
     signature: str | None = None  # what stands in for the signature that the first call of each step must carry
     signature_pattern: str | None = None  # the form of the signatures of words and calls, where they are sent
@@ -93,4 +93,5 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     # The tools of a request.
     tools: Literal["free", "needed", "listed"] = "free"  # needed by a history with calls; listed: each tool of the history
     description_length: int | None = None
+    choices: frozenset[str] = frozenset(("auto", "any", "none", "named"))  # what a request may say of them
     schemas: Literal["any", "given", "maps"] = "any"  # given: each function has one; maps: its properties are objects

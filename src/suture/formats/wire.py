@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from suture.errors import HistoryError
 from suture.formats.base import Json
-from suture.messages import Ext
+from suture.messages import Ext, Message, Opaque, Part
 
 # The schema of a tool that takes nothing, or of which nothing more is known than its name.
 EMPTY_SCHEMA: Json = {"type": "object", "properties": {}}
@@ -108,6 +108,11 @@ def own(ext: Ext | None, name: str) -> Json:
         return {}
     kept = ext.get(name)
     return kept if isinstance(kept, dict) else {}
+
+
+def kept_of(thing: Message | Part, name: str) -> Json:
+    """What a message or part keeps for that format; a part that only its provider understands keeps nothing."""
+    return {} if isinstance(thing, Opaque) else own(thing.ext, name)
 
 
 def without_key(ext: Ext | None, format: str, key: str) -> Ext | None:

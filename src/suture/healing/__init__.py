@@ -12,17 +12,16 @@ from typing import Literal, TypeAlias
 
 from suture.errors import ConfigurationError
 from suture.formats import FORMATS, detect, format_of, target_of
-from suture.formats.base import Format, Json, Target
+from suture.formats.base import Format, Json, Offer, Target
 from suture.formats.handoff import HANDOFF
 from suture.formats.limits import Limits
 from suture.formats.rule import Finding, Rule, fill
 from suture.healing.converting import converted
 from suture.healing.explaining import Cause, explain
 from suture.healing.given import checked
-from suture.healing.healing import fitted, healed, unhealable
+from suture.healing.healing import healed, requested
 from suture.healing.parts import THINKING_OFF
-from suture.healing.passes import run
-from suture.healing.surrogates import SURROGATE, is_sendable, surrogate_finding, without_surrogates
+from suture.healing.surrogates import SURROGATE, surrogate_finding
 from suture.healing.tightening import can_tighten, tightened
 from suture.healing.work import Change, Healed, Options, Work
 from suture.messages import Message, Origin, System
@@ -60,9 +59,10 @@ def heal(
     """The history as its provider accepts it.
 
     `history` is a list of messages, or a request that holds them under `messages`; `target` names a dialect
-    or a model of the same format. `pending` says what becomes of unanswered calls of the last turn: they are
-    answered with a stand-in, kept for the caller to run, or dropped. `orphans` says whether results without a
-    call are dropped or quoted as a note of the user's. An empty history comes back as it is.
+    or a model of the same format, and without one the model that the request names counts. `pending` says what
+    becomes of unanswered calls of the last turn: they are answered with a stand-in, kept for the caller to run,
+    or dropped. `orphans` says whether results without a call are dropped or quoted as a note of the user's. An
+    empty history comes back as it is.
 
     Raises:
         UnknownFormat, AmbiguousFormat: no format is named, and none or more than one fits; or the history
@@ -88,8 +88,9 @@ def convert(history: object, source: str | None = None, target: str | None = Non
     """The history as a request to another provider, valid there; what it cannot take is in the report.
 
     `source` is the history's format, guessed when left out; `target` is another, with the dialect or model that will read
-    it where that matters. What comes back is a dict in the target's shape: the history, system text and tools. Reasoning
-    that only its maker can check is left out; of the request's other keys a hint says that they are not carried over.
+    it where that matters. What comes back is a dict in the target's shape: the history, system text, tools and the choice
+    among them. Reasoning that only its maker can check is left out; of the request's other keys, and of tools that only
+    their provider runs, a hint says that they are not carried over.
 
     Raises:
         UnknownFormat, AmbiguousFormat, HistoryError, UnhealableHistory: as `heal`.
@@ -138,27 +139,21 @@ def fit(
     model: str | None = None,
     reader: Origin | None = None,
     refused_by: Collection[str] = (),
+    offers: Sequence[Offer] = (),
 ) -> Healed:
     """The messages as a request of that format, valid by its strictest reading whatever they are.
 
     Every call is answered, ids are unique in the whole request, nothing foreign or private is sent. `model` is a
     model or a dialect of the format; `reader` is who will be asked, and gets the reasoning back that it made itself.
-    `refused_by` are rules by which it has refused these messages before; they are taken to hold.
+    `refused_by` are rules by which it has refused these messages before; they are taken to hold. `offers` are the tools
+    of the request.
     """
     goal = _named(format, model)
     form = format_of(goal.format)
     limits = tightened(form.limits(goal.variant), refused_by)
     options = Options(strict=True, system_apart=True, reader=reader)
-    work = Work(messages, form, limits, options, lambda at: [f"messages[{at}]"])
-    run(work)
-    request, more = fitted(work, {})
-    changes = [*work.changes, *more]
-    if not is_sendable(request, form):
-        request, more = without_surrogates(request, form)
-        changes += more
-    if left := [each for each in form.check(request, limits, open_tail=False) if each.refused and not each.hint]:
-        raise unhealable(left)
-    return Healed(request, changes, list(dict.fromkeys(work.hints)))
+    work = Work(messages, form, limits, options, lambda at: [f"messages[{at}]"], offered=[offer.name for offer in offers])
+    return requested(work, form.with_offers({}, offers) if offers else {})
 
 
 # What is asked for ----------------------------------------------------------------------------
@@ -178,7 +173,13 @@ def _target(history: object, format: str | None, target: str | None) -> tuple[Fo
             "format. Name a target of the same one; `convert` moves the history to another."
         )
     form = format_of(source.format)
-    return form, form.limits(goal.variant)
+    return form, form.limits(goal.variant or (_model_of(history, form) if target is None else ""))
+
+
+def _model_of(history: object, form: Format) -> str:
+    """The model that the request itself names; blank where it names none."""
+    model = history.get(form.model_key) if isinstance(history, dict) else None
+    return model if isinstance(model, str) else ""
 
 
 def _require(value: object, name: str, allowed: tuple[str, ...]) -> None:

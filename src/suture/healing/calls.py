@@ -14,7 +14,7 @@ from suture.formats.chat.objects import is_object_text
 from suture.formats.limits import Limits
 from suture.formats.wire import object_text, own
 from suture.healing.turns import Slot, join_turns, origins_of, slots_of, split_turns
-from suture.healing.work import Change, Work, rules_of
+from suture.healing.work import Change, Work, in_full, rules_of
 from suture.messages import Assistant, Part, ToolCall, ToolResult
 from suture.repair import Mend, mend, with_call_ids, with_unique_ids
 
@@ -133,7 +133,8 @@ def _note(work: Work, done: Mend, slots: dict[int, list[Slot]]) -> None:
     place = Slot(work.sources[done.position], done.slot)
     if done.slot is not None and done.position in slots:
         place = slots[done.position][done.slot]
-    detail, lost = done.detail, done.lost
+    lost = done.lost
+    detail = in_full(work.messages[done.position]) if lost == "result" else done.detail
     work.report(done.code, place.source, done.action, slot=place.slot, call=done.call_id, detail=detail, lost=lost)
 
 
@@ -194,7 +195,8 @@ def names(work: Work) -> None:
     for name in [name for name in renamed if name not in called]:
         rules = rules_of("NAME_PATTERN", work.format, work.limits)
         action = f"named the tool {renamed[name]!r}"
-        work.changes.append(Change(code="NAME_PATTERN", rules=rules, path="tools", action=action, detail=name))
+        path = work.format.tool_keys[0]
+        work.changes.append(Change(code="NAME_PATTERN", rules=rules, path=path, action=action, detail=name))
     for at, message in enumerate(work.messages if renamed else ()):
         if type(message) is ToolResult and message.name in renamed:
             work.replace(at, name=renamed[message.name])

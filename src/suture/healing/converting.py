@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from suture.formats.base import Format, Json
+from suture.formats.base import Format, Json, Left, Offer
 from suture.formats.limits import Limits
 from suture.healing.given import checked
-from suture.healing.healing import fitted, unhealable
+from suture.healing.healing import requested
 from suture.healing.losses import losses, of_tools
-from suture.healing.passes import run
 from suture.healing.work import Change, Healed, Options, Work
 from suture.messages import Assistant, Message, Origin
 
@@ -44,6 +43,8 @@ _HANDOFF: Mapping[str, str] = {
     "CACHE_MARKS": "X-CACHE",
     "SURROGATE_LONE": "X-SURROGATE",
 }
+# What of a schema leaves it one of an object of whatever fields.
+_SAYS_NOTHING = frozenset(("type", "properties", "required", "title", "$schema"))
 
 
 def converted(history: object, source: Format, form: Format, limits: Limits) -> Healed:
@@ -66,17 +67,38 @@ def converted(history: object, source: Format, form: Format, limits: Limits) -> 
     offers = source.offers(given.request)
     options = Options(strict=True, system_apart=True)
     work = Work(messages, form, limits, options, places, offered=[offer.name for offer in offers])
-    run(work)
-    request, more = fitted(work, form.with_offers({}, offers) if offers else {})
-    if refused := [each for each in form.check(request, limits, open_tail=False) if each.refused and not each.hint]:
-        raise unhealable(refused)
-    changes = [_handed_over(change) for change in [*given.changes, *work.changes, *more]]
-    left: list[str] = []
+    tools, left = _tools(given.request, offers, source, form, limits)
+    made = requested(work, tools)
+    changes = [_handed_over(change) for change in [*given.changes, *made.changes]]
     if source.name != form.name:
         changes += losses(messages, work.sources, places, source, limits)
-        lost, left = of_tools(given.request, source)
-        changes += lost
-    return Healed(request, changes, list(dict.fromkeys([*work.hints, *_not_carried(given.request, source, left)])))
+    lost, whole = of_tools(left)
+    keys = [key for key in given.request if key not in (source.key, *source.head_keys, *source.tool_keys)]
+    hints = [f"not carried over: {', '.join([*keys, *whole])}"] if keys or whole else []
+    return Healed(made.history, [*changes, *lost], list(dict.fromkeys([*made.hints, *hints])))
+
+
+def _tools(request: Json, offers: Sequence[Offer], source: Format, form: Format, limits: Limits) -> tuple[Json, list[Left]]:
+    """The tools of a request, and the choice among them, as another provider takes them, and what stays behind."""
+    if source.name == form.name:
+        return {key: request[key] for key in source.tool_keys if key in request}, []
+    tools = form.with_offers({}, offers) if offers else {}
+    left = [*source.left(request), *_schemas_left(offers, form.offers(tools))]
+    choice = source.choice(request)
+    if choice is None:
+        return tools, left
+    is_known = choice.kind in limits.choices and (choice.kind != "named" or choice.name in {each.name for each in offers})
+    chosen = form.with_choice(tools, choice) if offers and is_known else tools
+    return chosen, left if form.choice(chosen) == choice else [*left, Left(source.choice_path)]
+
+
+def _schemas_left(offers: Sequence[Offer], written: Sequence[Offer]) -> Iterator[Left]:
+    """The schemas that the target has no form for, though they say something."""
+    for offer, fresh in zip(offers, written, strict=True):
+        given = offer.parameters or {}
+        says = {key for key in given.keys() - _SAYS_NOTHING if not isinstance(given[key], bool)}
+        if fresh.parameters is None and says:
+            yield Left(f"tools ({offer.name})", "parameters", given)
 
 
 def _made_by(message: Message, maker: Origin) -> Message:
@@ -88,12 +110,3 @@ def _made_by(message: Message, maker: Origin) -> Message:
 def _handed_over(change: Change) -> Change:
     rule = _HANDOFF.get(change.code)
     return change if rule is None else msgspec.structs.replace(change, rules=(*change.rules, rule))
-
-
-def _not_carried(request: Json, source: Format, tools: Sequence[str]) -> Sequence[str]:
-    """A hint for what of the request only its provider understands."""
-    offered = source.with_offers({}, source.offers(request)) if source.offers(request) else {}
-    left = [
-        key for key in request if key not in (source.key, *source.head_keys, *offered) and not (tools and key == "tools")
-    ]
-    return [f"not carried over: {', '.join([*left, *tools])}"] if left or tools else []

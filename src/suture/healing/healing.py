@@ -16,6 +16,7 @@ from suture.healing.faults import by_thing, is_partial
 from suture.healing.given import Given, checked
 from suture.healing.offers import with_missing
 from suture.healing.passes import run
+from suture.healing.surrogates import is_sendable, without_surrogates
 from suture.healing.work import Change, Healed, Options, Work, rules_of
 from suture.messages import System, Text
 
@@ -61,7 +62,25 @@ def healed(history: object, form: Format, limits: Limits, options: Options) -> H
     return Healed(done, [*healing.given.changes, *healing.changes], hints)
 
 
-def fitted(work: Work, request: Json) -> tuple[Json, list[Change]]:
+def requested(work: Work, request: Json) -> Healed:
+    """A request of our own, valid by every rule whatever the messages are: all passes run, and what they made is written
+    beside what of the request is there.
+
+    Raises:
+        UnhealableHistory: something is left that the provider would refuse.
+    """
+    form, limits = work.format, work.limits
+    run(work)
+    request, more = _fitted(work, request)
+    if not is_sendable(request, form):
+        request, scrubbed = without_surrogates(request, form)
+        more = [*more, *scrubbed]
+    if refused := [each for each in form.check(request, limits, open_tail=False) if each.refused and not each.hint]:
+        raise unhealable(refused)
+    return Healed(request, [*work.changes, *more], list(dict.fromkeys(work.hints)))
+
+
+def _fitted(work: Work, request: Json) -> tuple[Json, list[Change]]:
     """The request whose messages and head the work made, within every rule, and what that changed beside the work."""
     form, limits = work.format, work.limits
     request = {**request, **form.head(work.system), form.key: form.encode(work.messages)}

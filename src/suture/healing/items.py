@@ -15,7 +15,7 @@ from suture.formats.rule import Finding
 from suture.formats.wire import object_text, own, without_key
 from suture.healing.item_parts import is_server_call, is_silent, less, nameless, without_field, words_of
 from suture.healing.own_items import unnamed
-from suture.healing.work import Work, as_text
+from suture.healing.work import Work, as_text, in_full
 from suture.messages import Assistant, File, Image, Message, Part, Reasoning, Text, ToolCall, ToolResult
 
 _ID_GOES = frozenset(("ITEM_ID_PREFIX", "ITEM_ID_FORM", "ITEM_ID_DUPLICATE", "REASONING_MISSING"))
@@ -51,7 +51,7 @@ def chain(work: Work) -> None:
     while new and type(work.messages[new - 1]) is not Assistant:
         new -= 1
     for at in range(new):
-        work.note("CHAIN_CONFLICT", at, "left out what the stored response has", detail=work.messages[at].text)
+        work.note("CHAIN_CONFLICT", at, "left out what the stored response has", detail=in_full(work.messages[at]))
     work.keep([at >= new for at in range(len(work.messages))])
 
 
@@ -122,7 +122,7 @@ class _Mending:
         work, call = self.work, message.call_id if type(message) is ToolResult else None
         again = faults.get("ITEM_ID_DUPLICATE")
         if again and again.facts.get("same") and call is None:
-            work.note("ITEM_ID_DUPLICATE", at, "left out a copy of an earlier item", detail=message.text)
+            work.note("ITEM_ID_DUPLICATE", at, "left out a copy of an earlier item", detail=in_full(message))
             return False
         for code in sorted(_ID_GOES & faults.keys()):
             work.note(code, at, "took the item's id away", call=call)

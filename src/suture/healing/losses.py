@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from suture.formats.base import Format, Json
+from suture.formats.base import Format, Left
 from suture.formats.limits import Limits
-from suture.formats.wire import own
-from suture.healing.work import Change, Paths
-from suture.messages import Ext, Message, Opaque, Part, Reasoning, ToolCall, ToolResult
+from suture.healing.work import Change, Paths, as_json
+from suture.messages import Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 
-# What `ext` says of the shape in which something came; the target has its own.
-_SHAPE = frozenset(("content", "role", "tool_calls", "is_error"))
-_OF_RESULT = _SHAPE | {"name"}
-_OF_CALL = frozenset(("type", "arguments"))
 _CACHE = ("cache_control", "cachePoint")
 
 
@@ -31,56 +25,59 @@ def losses(
         # Of one without words, the words that went in are reported.
         if type(message) is ToolResult and message.error and message.parts and not limits.error_mark:
             yield _unmarked(message, places(at)[0])
-        if message.ext is None and all(type(part) in (Opaque, Reasoning) or part.ext is None for part in message.parts):  # type: ignore[union-attr]
+        if message.ext is None and all(_is_plain(part) for part in message.parts):
             continue
         paths = Paths(message, places(at))
-        known = _OF_RESULT if type(message) is ToolResult else _SHAPE
-        yield from _fields(message.ext, known, source, paths.message)
+        yield from _fields(message, source, paths.message)
         for part in message.parts:
-            yield from _of_part(part, source, paths.of(part, None))
+            yield from _of_part(part, source, limits, paths.of(part, None))
 
 
-def of_tools(request: Json, source: Format) -> tuple[list[Change], list[str]]:
-    """What the tools of a request lose, and those that no other provider could run, as the caller is told."""
-    changes: list[Change] = []
-    left: list[str] = []
-    tools = request.get("tools")
-    for at, tool in enumerate(tools if isinstance(tools, list) else ()):
-        if not isinstance(tool, dict):
-            continue
-        offers = source.offers({"tools": [tool]})
-        if not offers:
-            left.append(f"tools[{at}] ({tool.get('name') or tool.get('type') or 'unnamed'})")
-            continue
-        again = source.with_offers({}, offers)["tools"][0]
-        given = {**tool, **tool["function"]} if isinstance(tool.get("function"), dict) else tool
-        known = {**again, **again.get("function", {})}.keys() | _OF_CALL
-        changes += [_field(key, given[key], f"tools[{at}]") for key in sorted(given.keys() - known)]
-    return changes, left
+def _is_plain(part: Part) -> bool:
+    return isinstance(part, Opaque) or (part.ext is None and getattr(part, "signature", None) is None)
 
 
-def _of_part(part: Part, source: Format, path: str) -> Iterator[Change]:
-    if isinstance(part, Opaque | Reasoning):
+def of_tools(left: Sequence[Left]) -> tuple[list[Change], list[str]]:
+    """What the tools of a request lose, as changes, and what of them is left whole, as the caller is told."""
+    changes = [_field(each.field, each.value, each.path) for each in left if each.field]
+    whole = [f"{each.path} ({each.name})" if each.name else each.path for each in left if not each.field]
+    return changes, whole
+
+
+def _of_part(part: Part, source: Format, limits: Limits, path: str) -> Iterator[Change]:
+    if isinstance(part, Opaque):
         return
-    known = _OF_CALL if type(part) is ToolCall else frozenset[str]()
-    yield from _fields(part.ext, known, source, path)
+    if isinstance(part, Reasoning):
+        # Signed reasoning that goes over at all goes over as words.
+        if limits.reasoning == "text" and (part.signature or part.encrypted):
+            yield _signature(part.signature or part.encrypted or "", path)
+        return
+    yield from _fields(part, source, path)
+    # Where signatures are sent, a pass looks at each.
+    if isinstance(part, Text | ToolCall) and part.signature and limits.signature_pattern is None:
+        yield _signature(part.signature, path)
 
 
-def _fields(ext: Ext | None, known: frozenset[str], source: Format, path: str) -> Iterator[Change]:
-    kept = own(ext, source.name)
-    for key in sorted(kept.keys() - known):
-        if kept[key] not in (None, [], {}):
+def _fields(thing: Message | Part, source: Format, path: str) -> Iterator[Change]:
+    kept = source.beside(thing)
+    for key in sorted(kept):
+        if kept[key] not in (None, "", [], {}):
             yield _field(key, kept[key], path)
 
 
 def _field(key: str, value: object, path: str) -> Change:
-    detail = json.dumps({key: value}, ensure_ascii=False, default=str)
+    detail = as_json({key: value})
     if key in _CACHE:
         action = "left out a mark for the cache"
         return Change(code="CACHE_MARKS", rules=("X-CACHE",), path=path, action=action, detail=detail)
     return Change(
         code="FIELD_UNKNOWN", rules=("X-UNKNOWN-KEY",), path=path, action=f"left out the field {key!r}", detail=detail
     )
+
+
+def _signature(signature: str, path: str) -> Change:
+    action = "left out a signature that is not the target's"
+    return Change(code="SIGNATURE_FORM", rules=("X-THINK-FOREIGN",), path=path, action=action, detail=signature)
 
 
 def _unmarked(result: ToolResult, path: str) -> Change:

@@ -29,9 +29,14 @@ def with_missing(request: Json, form: Format, limits: Limits, messages: Sequence
     if not missing:
         return request, []
     code = "NAME_UNDECLARED" if offered else "TOOLS_MISSING"
+    path = form.tool_keys[0]
     changes = [
         Change(
-            code=code, rules=rules_of(code, form, limits), path="tools", action=f"defined {name!r} as a stub", detail=STUB
+            code=code,
+            rules=rules_of(code, form, limits),
+            path=path,
+            action=f"defined {name!r} as a stub",
+            detail=STUB,
         )
         for name in missing
     ]

@@ -12,7 +12,7 @@ CONTINUED = "(conversation continues)"
 GO_ON = "Continue."
 _TOOLS = frozenset(("toolUse", "toolResult"))  # at Bedrock, the member of a block is its type
 SYSTEM_MARK = "[System message]"
-SYSTEM_HINT = "system: pass the leading system text as the request's own 'system'"
+SYSTEM_HINT = "system: pass the leading system text as the request's own {key!r}"
 
 
 def roles(work: Work) -> None:
@@ -88,19 +88,19 @@ def _systems(work: Work) -> None:
     inside = work.limits.system_inside and not work.options.strict
     if inside and work.messages and type(work.messages[0]) is not System:
         return
-    leading = True
+    leading, key = True, work.format.head_keys[0]
     keep = [True] * len(work.messages)
     for at, message in enumerate(work.messages):
         if type(message) is not System:
             leading = False
         elif leading and work.options.system_apart:
             if not work.options.strict:
-                work.note("SYSTEM_MISPLACED", at, "moved the text to the request's 'system'")
+                work.note("SYSTEM_MISPLACED", at, f"moved the text to the request's {key!r}")
             work.system.append(message)
             keep[at] = False
         elif leading or not inside:
             work.note("SYSTEM_MISPLACED", at, "turned the system text into words of the user's")
-            work.hints += [SYSTEM_HINT] if leading else []
+            work.hints += [SYSTEM_HINT.format(key=key)] if leading else []
             work.messages[at] = User((Text(SYSTEM_MARK), *message.parts))
     work.keep(keep)
 

@@ -32,17 +32,22 @@ def _sort(work: Work, at: int, message: Assistant) -> None:
 
 
 def _places(message: Assistant, results: Sequence[Message]) -> list[int]:
-    """For each result the number of its call, by id, or by name where it has no id; behind all where it has none."""
+    """For each result the number of its call: by id; where it has none, by name, else the next call that has no id; behind
+    all where it has none of these.
+    """
     by_id: dict[str, deque[int]] = {}
-    by_name: dict[str, deque[int]] = {}
+    without = {slot: call.name for slot, call in enumerate(message.calls) if not call.id}
     for slot, call in enumerate(message.calls):
         if call.id:
             by_id.setdefault(call.id, deque()).append(slot)
-        else:
-            by_name.setdefault(call.name, deque()).append(slot)
     places: list[int] = []
     for result in results:
         assert type(result) is ToolResult
-        queue = by_id.get(result.call_id) if result.call_id else by_name.get(result.name or "")
-        places.append(queue.popleft() if queue else len(message.calls))
+        if result.call_id:
+            queue = by_id.get(result.call_id)
+            places.append(queue.popleft() if queue else len(message.calls))
+            continue
+        named = [slot for slot, name in without.items() if result.name in (None, "", name)]
+        places.append(named[0] if named else len(message.calls))
+        without.pop(places[-1], None)
     return places

@@ -10,9 +10,6 @@ from suture.formats.wire import is_cache_mark, own, without_key
 from suture.healing.work import Lost, Work, as_text
 from suture.messages import Assistant, Ext, Image, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult, User
 
-# What `ext` says of the shape of a message, rather than holding a field of it.
-_SHAPE = frozenset(("content", "role", "tool_calls", "is_error"))
-
 THINKING_OFF = "thinking: off"
 
 
@@ -139,7 +136,7 @@ def _without_fields(work: Work, at: int, ext: Ext) -> None:
     """Leave out what the message carries for this format that its provider would not know."""
     name = work.format.name
     known = work.limits.fields if work.limits.fields is not None else work.format.fields
-    gone = own(ext, name).keys() - known - _SHAPE
+    gone = own(ext, name).keys() - known - work.format.notes
     for key in sorted(gone):
         work.note("FIELD_UNKNOWN", at, f"left out the field {key!r}", detail=repr(own(ext, name)[key]))
         work.replace(at, ext=without_key(work.messages[at].ext, name, key))

@@ -12,7 +12,7 @@ import msgspec
 from suture.formats.base import Format
 from suture.formats.limits import Limits
 from suture.formats.rule import Finding
-from suture.messages import Message, Origin, Part, System, ToolCall
+from suture.messages import Message, Origin, Part, System, Text, ToolCall
 from suture.repair import Orphans, Unanswered, Why
 
 Faults: TypeAlias = Mapping[int, Sequence[Finding]]
@@ -214,4 +214,17 @@ def rules_of(code: str, form: Format, limits: Limits, case: str = "") -> tuple[s
 
 def as_text(part: Part) -> str:
     """A part as JSON text, for the report."""
-    return json.dumps(msgspec.to_builtins(part), ensure_ascii=False, default=str)
+    return as_json(msgspec.to_builtins(part))
+
+
+def in_full(message: Message) -> str:
+    """All that a message holds, for the report: its words, and what is no text as JSON."""
+    return "\n".join(filter(None, [message.text, *[as_text(part) for part in message.parts if type(part) is not Text]]))
+
+
+def as_json(value: object) -> str:
+    """A value as JSON text for the report, which shows what is no JSON as best it can."""
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except (TypeError, ValueError, RecursionError):
+        return repr(value)

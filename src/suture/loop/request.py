@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from suture.formats import format_of
 from suture.formats.base import Offer
 from suture.healing import Healed, fit
 from suture.messages import Message, Origin, System
@@ -28,12 +27,8 @@ class Request:
         asked, and gets the reasoning back that it made itself.
         """
         system = (System.of(self.system),) if self.system else ()
-        healed = fit((*system, *self.messages), format, model, reader, self.refused_by)
-        if not self.tools:
-            return healed
         offers = [Offer(tool.name, tool.description, tool.parameters) for tool in self.tools]
-        assert isinstance(healed.history, dict)
-        return Healed(format_of(format).with_offers(healed.history, offers), healed.changes, healed.hints)
+        return fit((*system, *self.messages), format, model, reader, self.refused_by, offers)
 
     def wire(self, format: str) -> object:
         """The request as that provider would receive it, such as {"messages": [...]}."""

@@ -297,7 +297,7 @@ class _Check:
         if role != "assistant" or not isinstance(signature, str) or not signature.strip():
             self._thought("THINKING_UNSIGNED", "ANT-THINK-SIG-REQ", index, at, "The thinking has no signature.")
         elif is_plain and not self.thought_fits(signature):
-            sentence = "The signature of the thinking is not base64, so no model of Anthropic's gave it."
+            sentence = "The signature of the thinking is none that a model of Anthropic's gives."
             self._thought("THINKING_FOREIGN", "ANT-THINK-SIG-BAD", index, at, sentence)
         if not self.thinking or self.thinking[-1] != index:
             self.thinking.append(index)

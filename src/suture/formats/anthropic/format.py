@@ -16,10 +16,10 @@ from suture.formats.anthropic import check as anthropic_check
 from suture.formats.anthropic import settling, tools, write
 from suture.formats.anthropic.rules import RULE_OF, RULES
 from suture.formats.anthropic.write import NAME
-from suture.formats.base import Decoded, Json, Offer, Rewritten, Settled, Written
+from suture.formats.base import Choice, Decoded, Json, Left, Offer, Rewritten, Settled, Written
 from suture.formats.limits import Limits, Pictures
 from suture.formats.rule import Finding, Rule
-from suture.formats.wire import not_an_object, not_content, rest, text_id, without_role
+from suture.formats.wire import kept_of, not_an_object, not_content, rest, text_id, without_role
 from suture.messages import (
     Assistant,
     Ext,
@@ -66,8 +66,14 @@ class Anthropic:
     name: ClassVar[str] = NAME
     key: ClassVar[str] = "messages"
     head_keys: ClassVar[tuple[str, ...]] = ("system",)
+    tool_keys: ClassVar[tuple[str, ...]] = ("tools", "tool_choice")
+    choice_path: ClassVar[str] = "tool_choice"
+    model_key: ClassVar[str] = "model"
+    dialects: ClassVar[frozenset[str]] = DIALECTS
     rules: ClassVar[Mapping[str, Rule]] = RULES
     rule_of: ClassVar[Mapping[str, str]] = RULE_OF
+    notes: ClassVar[frozenset[str]] = frozenset(("content", "is_error"))
+    bytes_under: ClassVar[frozenset[str]] = frozenset()
     borrowed: ClassVar[frozenset[str]] = anthropic_check.WORDS
     fields: ClassVar[frozenset[str]] = frozenset(("cache_control",))
 
@@ -146,6 +152,10 @@ class Anthropic:
         """The wire messages of a healed history; what did not change stays the very object that it was."""
         return write.Rewriting(raw, decoded, written).run()
 
+    def beside(self, thing: Message | Part) -> Json:
+        """What a message or part holds for this format alone."""
+        return rest(kept_of(thing, NAME), self.notes)
+
     def lift(self, request: Json) -> list[System]:
         """The request's `system`."""
         content = request.get("system")
@@ -172,6 +182,18 @@ class Anthropic:
     def with_offers(self, request: Json, offers: Sequence[Offer]) -> Json:
         """The request with these tools behind its own."""
         return tools.with_offers(request, offers)
+
+    def left(self, request: Json) -> list[Left]:
+        """What the request says of its tools that neither its offers nor its choice hold."""
+        return list(tools.left(request))
+
+    def choice(self, request: Json) -> Choice | None:
+        """Which tools the model may call; None where the request does not say, or says it in words of its own."""
+        return tools.choice(request)
+
+    def with_choice(self, request: Json, choice: Choice) -> Json:
+        """The request with that choice."""
+        return tools.with_choice(request, choice)
 
     def renamed(self, request: Json, names: Mapping[str, str]) -> Json:
         """The request with its tools, and the choice among them, under other names."""

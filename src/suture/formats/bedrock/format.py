@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
-from suture.formats.base import Decoded, Json, Offer, Rewritten, Settled, Written, is_whole
+from suture.formats.base import Choice, Decoded, Json, Left, Offer, Rewritten, Settled, Written, is_whole
 from suture.formats.bedrock import check as bedrock_check
 from suture.formats.bedrock import tools, write
 from suture.formats.bedrock.blocks import MEMBERS, Answer, arranged, blocks_of, pieces
 from suture.formats.bedrock.cache import without_marks
 from suture.formats.bedrock.documents import with_named_documents
 from suture.formats.bedrock.models import family_of, takes_prefill
-from suture.formats.bedrock.parts import NAME, block_of, is_block, part_of
+from suture.formats.bedrock.parts import NAME, SHAPE, block_of, is_block, part_of, unsaid
 from suture.formats.bedrock.rules import RULE_OF, RULES
 from suture.formats.limits import Limits
 from suture.formats.rule import Finding, Rule
-from suture.formats.wire import not_an_object, not_content, rest, text_id, without_role
+from suture.formats.wire import kept_of, not_an_object, not_content, rest, text_id, without_role
 from suture.messages import Assistant, Ext, Message, Opaque, Part, System, Text, ToolResult, User
 
 _MESSAGE = frozenset(("role", "content"))
@@ -35,8 +35,14 @@ class Bedrock:
     name: ClassVar[str] = NAME
     key: ClassVar[str] = "messages"
     head_keys: ClassVar[tuple[str, ...]] = ("system",)
+    tool_keys: ClassVar[tuple[str, ...]] = ("toolConfig",)
+    choice_path: ClassVar[str] = "toolConfig.toolChoice"
+    model_key: ClassVar[str] = "modelId"
+    dialects: ClassVar[frozenset[str]] = frozenset()
     rules: ClassVar[Mapping[str, Rule]] = RULES
     rule_of: ClassVar[Mapping[str, str]] = RULE_OF
+    notes: ClassVar[frozenset[str]] = SHAPE | {write.MARKS}
+    bytes_under: ClassVar[frozenset[str]] = frozenset(("bytes", "redactedContent"))
     borrowed: ClassVar[frozenset[str]] = frozenset()
     fields: ClassVar[frozenset[str]] = frozenset()
 
@@ -64,6 +70,7 @@ class Bedrock:
             prefill=takes_prefill(variant),
             trailing_space=not family.signed,
             tools="needed",
+            choices=family.choices,
             model=variant or None,
         )
 
@@ -109,6 +116,13 @@ class Bedrock:
         """The wire messages of a healed history; what did not change stays the very object that it was."""
         return write.Rewriting(raw, decoded, written).run()
 
+    def beside(self, thing: Message | Part) -> Json:
+        """What a message or part holds for this format alone: also marks for the cache before it, and more than words."""
+        kept = kept_of(thing, NAME)
+        marks = kept.get(write.MARKS)
+        marked = {"cachePoint": marks[0].get("cachePoint")} if isinstance(marks, list) and marks else {}
+        return {**rest(kept, self.notes), **marked, **unsaid(kept)}
+
     def lift(self, request: Json) -> list[System]:
         """The request's `system`."""
         content = request.get("system")
@@ -132,6 +146,18 @@ class Bedrock:
     def with_offers(self, request: Json, offers: Sequence[Offer]) -> Json:
         """The request with these tools behind its own."""
         return tools.with_offers(request, offers)
+
+    def left(self, request: Json) -> list[Left]:
+        """What the request says of its tools that neither its offers nor its choice hold."""
+        return list(tools.left(request))
+
+    def choice(self, request: Json) -> Choice | None:
+        """Which tools the model may call; None where the request does not say, or says it in words of its own."""
+        return tools.choice(request)
+
+    def with_choice(self, request: Json, choice: Choice) -> Json:
+        """The request with that choice; as it is for none at all, which Converse cannot say."""
+        return tools.with_choice(request, choice)
 
     def renamed(self, request: Json, names: Mapping[str, str]) -> Json:
         """The request with its tools, and the choice among them, under other names."""

@@ -16,18 +16,20 @@ class Family(NamedTuple):
     back: ReasoningBack  # what goes back of reasoning where it is not signed
     together: bool  # words and tool blocks may share a message (BDR-SAME-TURN)
     media: bool  # results may hold pictures and documents (BDR-RESULT-MEDIA)
+    choices: frozenset[str] = frozenset(("auto",))  # what `toolChoice` may say; none of them takes `none`
 
 
-CLAUDE = Family("anthropic.", signed=True, back="as it came", together=True, media=True)
+_ALL = frozenset(("auto", "any", "named"))
+CLAUDE = Family("anthropic.", signed=True, back="as it came", together=True, media=True, choices=_ALL)
 
 # The first row whose mark is in the model's id counts. An id that says nothing (that of a profile, or none) counts as
 # Claude's; a family that has no row of its own as OTHER.
 FAMILIES = (
     CLAUDE,
-    Family("claude", signed=True, back="as it came", together=True, media=True),
-    Family("amazon.nova", signed=False, back="unsigned", together=True, media=True),
+    Family("claude", signed=True, back="as it came", together=True, media=True, choices=_ALL),
+    Family("amazon.nova", signed=False, back="unsigned", together=True, media=True, choices=_ALL),
     Family("meta.llama", signed=False, back="unsigned", together=False, media=False),
-    Family("mistral.", signed=False, back="unsigned", together=False, media=False),
+    Family("mistral.", signed=False, back="unsigned", together=False, media=False, choices=frozenset(("auto", "any"))),
     Family("cohere.", signed=False, back="unsigned", together=False, media=False),
     Family("deepseek.", signed=False, back="none", together=True, media=False),
 )

@@ -20,7 +20,7 @@ NAME = "bedrock"
 # In `ext`: how the part came. `bytes`, the member of reasoning, or the whole block that a text was read from.
 _CAME = "came"
 _BLOCK = "block"
-_SHAPE = frozenset((_CAME, _BLOCK))
+SHAPE = frozenset((_CAME, _BLOCK))
 
 _CALL = frozenset(("toolUseId", "name", "input"))
 _THOUGHT = frozenset(("text", "signature", "reasoningText"))
@@ -165,7 +165,7 @@ def block_of(part: Part) -> Json | None:
     if isinstance(part, Opaque):
         return part.raw if part.provider == NAME and isinstance(part.raw, dict) and part.raw else None
     kept = own(part.ext, NAME)
-    extra = rest(kept, _SHAPE)
+    extra = rest(kept, SHAPE)
     match part:
         case Text():
             came = kept.get(_BLOCK)
@@ -187,6 +187,16 @@ def block_of(part: Part) -> Json | None:
             subtype = (part.media_type or "").removeprefix("audio/")
             return _media("audio", _SOUNDS.get(subtype, subtype) or None, part, extra)
     return None
+
+
+def unsaid(kept: Json) -> Json:
+    """What the block that a text was read from holds beside its words."""
+    match kept.get(_BLOCK):
+        case {"citationsContent": dict() as inner}:
+            return rest(inner, frozenset(("content",)))
+        case {"guardContent": inner}:
+            return {"guardContent": inner}
+    return {}
 
 
 def _says(block: Json, text: str) -> bool:

@@ -105,7 +105,7 @@ def legacy_calls(found: Found, _request: Json, messages: Messages) -> None:
 
 def thoughts(found: Found, request: Json, messages: Messages) -> None:
     """While thinking is on, a message with calls carries the thinking before them."""
-    if not thinks(request, found.limits):
+    if not thinks(request, found.limits, messages):
         return
     for index, message in enumerate(messages):
         if message["role"] != "assistant" or not message.get("tool_calls"):

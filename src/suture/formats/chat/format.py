@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from suture.formats.base import Decoded, Json, Offer, Rewritten, Settled, Written
+from suture.formats.base import Choice, Decoded, Json, Left, Offer, Rewritten, Settled, Written
 from suture.formats.chat import functions
 from suture.formats.chat.check import Check
 from suture.formats.chat.demands import DEMANDS, Demand
@@ -14,8 +14,11 @@ from suture.formats.chat.settling import settled
 from suture.formats.chat.write import Writer
 from suture.formats.limits import Limits
 from suture.formats.rule import Finding, Rule
-from suture.formats.wire import own, without_role
-from suture.messages import Message, Opaque, Part, Reasoning, System, ToolCall
+from suture.formats.wire import kept_of, own, rest, without_role
+from suture.messages import Message, Opaque, Part, Reasoning, System, ToolCall, ToolResult
+
+# What `ext` says of the shape in which something came; a call's own are its type and that its arguments were an object.
+NOTES = frozenset(("content", "role", "tool_calls", "type", "arguments"))
 
 
 class Chat:
@@ -27,9 +30,15 @@ class Chat:
     name: ClassVar[str]
     key: ClassVar[str] = "messages"
     head_keys: ClassVar[tuple[str, ...]] = ()
+    tool_keys: ClassVar[tuple[str, ...]] = ("tools", "tool_choice")
+    choice_path: ClassVar[str] = "tool_choice"
+    model_key: ClassVar[str] = "model"
+    dialects: ClassVar[frozenset[str]] = frozenset()
     rules: ClassVar[Mapping[str, Rule]]
     rule_of: ClassVar[Mapping[str, str]]
     fields: ClassVar[frozenset[str]]
+    notes: ClassVar[frozenset[str]] = NOTES
+    bytes_under: ClassVar[frozenset[str]] = frozenset()
     borrowed: ClassVar[frozenset[str]] = frozenset()
     kinds: ClassVar[frozenset[str]]
     demands: ClassVar[tuple[Demand, ...]] = DEMANDS
@@ -73,6 +82,11 @@ class Chat:
                 out.append(self.writer.overlay(raw[source], decoded.messages[source], message))
         return Rewritten(out, list(written.sources))
 
+    def beside(self, thing: Message | Part) -> Json:
+        """What a message or part holds for this format alone; calls where none may be are no note of shape."""
+        known = self.notes - {"tool_calls"}
+        return rest(kept_of(thing, self.name), known | {"name"} if type(thing) is ToolResult else known)
+
     def lift(self, _request: Json) -> list[System]:
         """Nothing: system text stands among the messages."""
         return []
@@ -92,6 +106,18 @@ class Chat:
     def with_offers(self, request: Json, offers: Sequence[Offer]) -> Json:
         """The request with these functions behind its tools."""
         return functions.with_offers(request, offers)
+
+    def left(self, request: Json) -> list[Left]:
+        """What the request says of its tools that neither its offers nor its choice hold."""
+        return list(functions.left(request))
+
+    def choice(self, request: Json) -> Choice | None:
+        """Which tools the model may call; None where the request does not say, or says it in words of its own."""
+        return functions.choice(request)
+
+    def with_choice(self, request: Json, choice: Choice) -> Json:
+        """The request with that choice."""
+        return functions.with_choice(request, choice)
 
     def renamed(self, request: Json, names: Mapping[str, str]) -> Json:
         """The request with its functions, and the choice among them, under other names."""

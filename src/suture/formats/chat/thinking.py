@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from suture.formats.base import Json
 from suture.formats.limits import Limits
 
 FIELD = "reasoning_content"
+_THOUGHTS = (FIELD, "reasoning", "reasoning_details")
 
 _OFF = (False, "disabled", "none", "off")
 _SWITCHES = ("thinking", "enable_thinking", "reasoning_effort")
 
 
-def thinks(request: Json, limits: Limits) -> bool:
-    """Whether the model may think: it is none that never does, and the request does not switch it off."""
-    model = request.get("model")
-    if limits.unthinking and isinstance(model, str) and re.search(limits.unthinking, model):
+def thinks(request: Json, limits: Limits, messages: Sequence[Json]) -> bool:
+    """Whether thinking is seen to be on: the request says so, its model always thinks, or a message has its thinking."""
+    given = request.get("model") or limits.model
+    model = given if isinstance(given, str) else ""
+    switches = [value for value in _switches(request) if value is not None]
+    if any(map(_is_off, switches)) or (limits.unthinking and re.search(limits.unthinking, model)):
         return False
-    return not any(_is_off(value) for value in _switches(request))
+    if switches or (limits.thinking and re.search(limits.thinking, model)):
+        return True
+    return any(message["role"] == "assistant" and any(message.get(key) for key in _THOUGHTS) for message in messages)
 
 
 def _switches(request: Json) -> Iterator[object]:

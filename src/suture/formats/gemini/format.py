@@ -6,14 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from suture.formats.base import Decoded, Json, Offer, Rewritten, Settled, Written
+from suture.formats.base import Choice, Decoded, Json, Left, Offer, Rewritten, Settled, Written
 from suture.formats.gemini import check as gemini_check
 from suture.formats.gemini import read, tools, write
 from suture.formats.gemini.parts import NAME, parts_of, segments
 from suture.formats.gemini.rules import RULE_OF, RULES
 from suture.formats.limits import Limits
 from suture.formats.rule import Finding, Rule
-from suture.formats.wire import not_content, rest
+from suture.formats.wire import kept_of, not_content, rest
 from suture.messages import Ext, Message, Opaque, Part, System, Text
 
 # What Google documents as the stand-in for a signature that is lost (GEM-SIG-MISSING).
@@ -25,6 +25,9 @@ _VERSION = re.compile(r"gemini-(\d+)")
 # Models of others behind Google's endpoints, which want ids as their makers do (GEM-CALL-ID).
 _OTHERS = re.compile(r"(?:^|/)(?:claude-|gpt-oss-)")
 
+# What `ext` says of the shape in which something came.
+NOTES = frozenset(("spelling", "args", "response", "parts", "content", "role", "thought", "mimeType", "shape", "key"))
+
 
 class Gemini:
     """Google Gemini's generateContent."""
@@ -32,10 +35,16 @@ class Gemini:
     name: ClassVar[str] = NAME
     key: ClassVar[str] = "contents"
     head_keys: ClassVar[tuple[str, ...]] = ("systemInstruction", "system_instruction")
+    tool_keys: ClassVar[tuple[str, ...]] = ("tools", "toolConfig", "tool_config", "config")
+    choice_path: ClassVar[str] = "toolConfig"
+    model_key: ClassVar[str] = ""
+    dialects: ClassVar[frozenset[str]] = frozenset()
     rules: ClassVar[Mapping[str, Rule]] = RULES
     rule_of: ClassVar[Mapping[str, str]] = RULE_OF
+    bytes_under: ClassVar[frozenset[str]] = frozenset(("data", "thoughtSignature", "thought_signature"))
     borrowed: ClassVar[frozenset[str]] = frozenset()
-    fields: ClassVar[frozenset[str]] = frozenset(("response", "spelling", "parts"))
+    fields: ClassVar[frozenset[str]] = frozenset()
+    notes: ClassVar[frozenset[str]] = NOTES
 
     def limits(self, variant: str) -> Limits:
         """What a model of that name takes. Signatures and pictures in results came with Gemini 3."""
@@ -113,6 +122,12 @@ class Gemini:
             found[index] = places[:1] if segment.kind == "result" else [path, *places]
         return found
 
+    def beside(self, thing: Message | Part) -> Json:
+        """What a message or part holds for this format alone; a result keeps what its content had."""
+        kept = kept_of(thing, NAME)
+        content = kept.get("content")
+        return {**rest(content if isinstance(content, dict) else {}, NOTES), **rest(kept, NOTES)}
+
     # The request around the history
 
     def lift(self, request: Json) -> list[System]:
@@ -147,6 +162,18 @@ class Gemini:
     def with_offers(self, request: Json, offers: Sequence[Offer]) -> Json:
         """The request with these functions behind its own."""
         return tools.with_offers(request, offers)
+
+    def left(self, request: Json) -> list[Left]:
+        """What the request says of its tools that neither its offers nor its choice hold."""
+        return list(tools.left(request))
+
+    def choice(self, request: Json) -> Choice | None:
+        """Which tools the model may call; None where the request does not say, or says it in words of its own."""
+        return tools.choice(request)
+
+    def with_choice(self, request: Json, choice: Choice) -> Json:
+        """The request with that choice."""
+        return tools.with_choice(request, choice)
 
     def renamed(self, request: Json, names: Mapping[str, str]) -> Json:
         """The request with its functions, and the choice among them, under other names."""

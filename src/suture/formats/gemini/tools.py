@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from suture.formats.base import Json, Offer
-from suture.formats.gemini.parts import field, spelling_of
+from suture.formats.base import Choice, Json, Left, Offer
+from suture.formats.gemini.parts import CAMEL, field, spelling_of
+from suture.formats.left import fields_left, tools_left, whole
 
 _DECLARATIONS = "functionDeclarations"
+_DECLARED = frozenset(("name", "description", "parameters", "parametersJsonSchema", "parameters_json_schema"))
 
 
 def declaration(name: str, description: str, parameters: Json | None) -> Json:
@@ -51,6 +53,80 @@ def with_offers(request: Json, offers: Sequence[Offer]) -> Json:
             tools[at] = {**tool, spelling_of(tool, _DECLARATIONS): [*declared, *fresh]}
             return _with(request, {"tools": tools})
     return _with(request, {"tools": [*tools, {_DECLARATIONS: fresh}]})
+
+
+# Modes of calling; one that holds answers to a schema has no like elsewhere.
+_MODES: Mapping[object, Choice] = {"AUTO": Choice("auto"), "ANY": Choice("any"), "NONE": Choice("none")}
+_WRITTEN = {choice.kind: mode for mode, choice in _MODES.items()}
+
+
+def choice(request: Json) -> Choice | None:
+    """Which functions the model may call, where the request says it in words that have a like elsewhere."""
+    calling = _calling(_holder(request)[1])
+    allowed = field(calling, "allowedFunctionNames")
+    mode = calling.get("mode")
+    found = _MODES.get(mode.upper()) if isinstance(mode, str) else None
+    if not allowed:
+        return found
+    match allowed:
+        case [str() as name] if found == Choice("any"):
+            return Choice("named", name)
+    return None
+
+
+def with_choice(request: Json, choice: Choice) -> Json:
+    """The request with that choice."""
+    calling: Json = {"mode": _WRITTEN.get(choice.kind, "ANY")}
+    if choice.kind == "named":
+        calling["allowedFunctionNames"] = [choice.name]
+    return _with(request, {"toolConfig": {"functionCallingConfig": calling}})
+
+
+def left(request: Json) -> Iterator[Left]:
+    """What neither offers nor choice hold; of the SDK's `config` all that is not about tools."""
+    path, holder = _holder(request)
+    yield from tools_left(holder.get("tools"), f"{path}tools", _left_of)
+    config = field(holder, "toolConfig")
+    key = f"{path}{spelling_of(holder, 'toolConfig')}"
+    calling = _calling(holder)
+    if isinstance(config, dict):
+        yield from fields_left(config, {spelling_of(config, "functionCallingConfig")}, key)
+        if calling and choice(request) is None:
+            yield Left(f"{key}.{spelling_of(config, 'functionCallingConfig')}")
+        else:
+            yield from fields_left(calling, {"mode", spelling_of(calling, "allowedFunctionNames")}, key)
+    elif config is not None:
+        yield Left(key)
+    beside = request.get("config")
+    if isinstance(beside, dict):
+        known = {"tools", spelling_of(holder, "toolConfig")} if beside is holder else set[str]()
+        yield from (Left(f"config.{each}") for each in beside if each not in known)
+    elif beside is not None:
+        yield Left("config")
+
+
+def _left_of(tool: Json, path: str) -> Iterator[Left]:
+    """What of an entry of `tools` is no declared function: a tool of Google's under each other key."""
+    for key in tool:
+        if CAMEL.get(key, key) != _DECLARATIONS and tool[key] is not None:
+            yield whole(path, key)
+    for nth, declared in enumerate(_declared(tool)):
+        place = f"{path}.{_DECLARATIONS}[{nth}]"
+        if isinstance(declared, dict) and isinstance(declared.get("name"), str):
+            yield from fields_left(declared, _DECLARED, place)
+        else:
+            yield whole(place)
+
+
+def _calling(holder: Json) -> Json:
+    config = field(holder, "toolConfig")
+    calling = field(config, "functionCallingConfig") if isinstance(config, dict) else None
+    return calling if isinstance(calling, dict) else {}
+
+
+def _declared(tool: Json) -> list[object]:
+    declared = field(tool, _DECLARATIONS)
+    return declared if isinstance(declared, list) else []
 
 
 def renamed(request: Json, names: Mapping[str, str]) -> Json:

@@ -7,12 +7,12 @@ from typing import ClassVar
 
 from suture.formats.base import Json
 from suture.formats.chat.demands import Demand
-from suture.formats.chat.format import Chat
+from suture.formats.chat.format import NOTES, Chat
 from suture.formats.chat.read import ReadPart
 from suture.formats.chat.write import Writer
 from suture.formats.limits import Limits
 from suture.formats.mistral.demands import MISTRAL
-from suture.formats.mistral.parts import NAME, part_of, part_wire
+from suture.formats.mistral.parts import NAME, SHAPE_OF_PARTS, part_of, part_wire
 from suture.formats.mistral.rules import RULE_OF, RULES
 from suture.formats.rule import Rule
 
@@ -26,6 +26,7 @@ class Mistral(Chat):
     rules: ClassVar[Mapping[str, Rule]] = RULES
     rule_of: ClassVar[Mapping[str, str]] = RULE_OF
     fields: ClassVar[frozenset[str]] = frozenset(("name", "prefix"))
+    notes: ClassVar[frozenset[str]] = NOTES | SHAPE_OF_PARTS
     kinds: ClassVar[frozenset[str]] = frozenset(
         ("text", "image_url", "document_url", "file", "input_audio", "reference", "thinking")
     )

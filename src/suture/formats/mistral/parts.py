@@ -14,6 +14,7 @@ NAME = "mistral"
 _TEXT = frozenset(("type", "text"))
 _PLAIN = "plain"  # what came as a text, where it may be an object
 _CHUNK = "chunk"  # what a chunk of thinking holds beside its words
+SHAPE_OF_PARTS = frozenset((_PLAIN, _CHUNK))
 
 
 def part_of(raw: Json) -> Part:

@@ -1,7 +1,8 @@
 """Who reads Chat Completions: OpenAI and those who copied them, each a row of what it takes.
 
 The word behind the colon of a target names a row, and a model may follow it: `openai-chat:vllm:google/gemma-3-27b-it`.
-Any other word is a model of OpenAI's own. `Limits.rules` says which rule stands for which finding there.
+Any other word is a model: of OpenAI's own where it is named so, else of whoever makes models of that name, else of a copy
+of which nothing more is known. `Limits.rules` says which rule stands for which finding there.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ OPENAI = _openai(description_length=1024)
 _KIMI = _copy(
     reasoning="text",
     reasoning_field=".",
+    thinking=r"thinking|k2\.[5-9]",
     unthinking="moonshot-v1|kimi-k2-(0711|0905|turbo|instruct)|kimi-latest",
     rules={"REASONING_FIELD_MISSING": "KIMI-REASONING", "RESULT_ORPHAN": "KIMI-ID"},
 )
@@ -42,7 +44,12 @@ _TEMPLATE = _copy(
 DIALECTS: dict[str, Limits] = {
     "azure": OPENAI,
     "compatible": _copy(),
-    "deepseek": _copy(reasoning="text", reasoning_field="", unthinking="^deepseek-(chat|coder)$"),
+    "deepseek": _copy(
+        reasoning="text",
+        reasoning_field="",
+        thinking="reasoner|thinking|speciale|-r1",
+        unthinking="^deepseek-(chat|coder)$",
+    ),
     "kimi": _KIMI,
     "moonshot": _KIMI,
     "qwen": _copy(rules={"CALL_UNANSWERED": "QWEN-PAIR", "RESULT_DISPLACED": "QWEN-PAIR"}),
@@ -118,12 +125,31 @@ SERVED: tuple[Served, ...] = (
 )
 
 
+# OpenAI's own models; gpt-oss is served by others.
+_OWN = re.compile(r"(?:openai/|ft:)?(?:gpt-(?!oss)|o\d|chatgpt-|codex|computer-use)", re.IGNORECASE)
+# What the names of a maker's models hold, and the row that is theirs.
+_MAKERS: tuple[tuple[str, str], ...] = (
+    ("deepseek", "deepseek"),
+    ("kimi|moonshot", "kimi"),
+    ("qwen|qwq", "qwen"),
+    ("glm", "glm"),
+    ("minimax", "minimax"),
+    ("grok", "xai"),
+    ("sonar", "perplexity"),
+    ("command-", "cohere"),
+)
+
+
 def limits_of(variant: str) -> Limits:
     """What that dialect or model takes."""
     dialect, _, model = variant.partition(":")
     row = DIALECTS.get(dialect)
-    if row is None:
+    if row is None and (not variant or _OWN.match(variant)):
         return msgspec.structs.replace(OPENAI, model=variant or None)
+    if row is None:
+        model = variant
+        dialect = next((row for names, row in _MAKERS if re.search(names, variant, re.IGNORECASE)), "")
+        row = DIALECTS[dialect or "compatible"]
     for served in SERVED if model else ():
         if dialect in served.dialects and re.search(served.models, model):
             row = _both(row, served.limits)

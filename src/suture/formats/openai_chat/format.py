@@ -10,7 +10,7 @@ from suture.formats.chat.format import Chat
 from suture.formats.chat.read import ReadPart
 from suture.formats.chat.write import Writer
 from suture.formats.limits import Limits
-from suture.formats.openai_chat.dialects import limits_of
+from suture.formats.openai_chat.dialects import DIALECTS, limits_of
 from suture.formats.openai_chat.parts import NAME, part_of, part_wire
 from suture.formats.openai_chat.rules import RULE_OF, RULES
 from suture.formats.rule import Rule
@@ -20,6 +20,7 @@ class OpenAIChat(Chat):
     """OpenAI's Chat Completions; a dialect or a model names who reads them."""
 
     name: ClassVar[str] = NAME
+    dialects: ClassVar[frozenset[str]] = frozenset(DIALECTS)
     rules: ClassVar[Mapping[str, Rule]] = RULES
     rule_of: ClassVar[Mapping[str, str]] = RULE_OF
     fields: ClassVar[frozenset[str]] = frozenset(("name", "refusal", "audio", "function_call"))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from suture.errors import HistoryError
-from suture.formats.base import Decoded, Json, Offer, Rewritten, Settled, Written
+from suture.formats.base import Choice, Decoded, Json, Left, Offer, Rewritten, Settled, Written
 from suture.formats.limits import Limits
 from suture.formats.openai_responses import check as responses_check
 from suture.formats.openai_responses import read, tools, write
@@ -14,8 +14,11 @@ from suture.formats.openai_responses.items import NAME, is_reference, place_of, 
 from suture.formats.openai_responses.parts import part_wire
 from suture.formats.openai_responses.rules import RULE_OF, RULES
 from suture.formats.rule import Finding, Rule
-from suture.formats.wire import kind_of, without_role
+from suture.formats.wire import kept_of, kind_of, rest, without_role
 from suture.messages import Message, Opaque, Part, Reasoning, System, Text, ToolCall
+
+# What `ext` says of the shape in which something came.
+NOTES = frozenset(("content", "role", "type", "item", "held"))
 
 
 class OpenAIResponses:
@@ -24,10 +27,16 @@ class OpenAIResponses:
     name: ClassVar[str] = NAME
     key: ClassVar[str] = "input"
     head_keys: ClassVar[tuple[str, ...]] = ("instructions",)
+    tool_keys: ClassVar[tuple[str, ...]] = ("tools", "tool_choice")
+    choice_path: ClassVar[str] = "tool_choice"
+    model_key: ClassVar[str] = "model"
+    dialects: ClassVar[frozenset[str]] = responses_check.COPIES
     rules: ClassVar[Mapping[str, Rule]] = RULES
     rule_of: ClassVar[Mapping[str, str]] = RULE_OF
+    bytes_under: ClassVar[frozenset[str]] = frozenset()
     borrowed: ClassVar[frozenset[str]] = frozenset()
-    fields: ClassVar[frozenset[str]] = frozenset(("type",))
+    fields: ClassVar[frozenset[str]] = frozenset()
+    notes: ClassVar[frozenset[str]] = NOTES
 
     def limits(self, variant: str) -> Limits:
         """What that dialect or model takes."""
@@ -92,6 +101,15 @@ class OpenAIResponses:
             for index in range(first, last)
         }
 
+    def beside(self, thing: Message | Part) -> Json:
+        """What a message or part holds for this format alone; the id of an item is only its address at the provider."""
+        kept = kept_of(thing, NAME)
+        item = kept.get("item")
+        found = rest({**kept, **(item if isinstance(item, dict) else {})}, NOTES | {"id"})
+        if found.get("status") == "completed":
+            del found["status"]
+        return {**found, **read.unworded(kept.get("held"))}
+
     # The request around the items
 
     def lift(self, request: Json) -> list[System]:
@@ -117,6 +135,18 @@ class OpenAIResponses:
     def with_offers(self, request: Json, offers: Sequence[Offer]) -> Json:
         """The request with these functions behind its tools."""
         return tools.with_offers(request, offers)
+
+    def left(self, request: Json) -> list[Left]:
+        """What the request says of its tools that neither its offers nor its choice hold."""
+        return list(tools.left(request))
+
+    def choice(self, request: Json) -> Choice | None:
+        """Which tools the model may call; None where the request does not say, or says it in words of its own."""
+        return tools.choice(request)
+
+    def with_choice(self, request: Json, choice: Choice) -> Json:
+        """The request with that choice."""
+        return tools.with_choice(request, choice)
 
     def renamed(self, request: Json, names: Mapping[str, str]) -> Json:
         """The request with its functions, and the choice among them, under other names."""

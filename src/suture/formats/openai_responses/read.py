@@ -38,6 +38,7 @@ _REASONING = frozenset(("type", "id", "encrypted_content"))
 _FUNCTION = frozenset(("type", "call_id", "name", "arguments"))
 _CUSTOM = frozenset(("type", "call_id", "name", "input"))
 _OTHER_CALL = frozenset(("type", "call_id")) | PAYLOAD
+_SAID = frozenset(("stdout", "stderr"))
 _OUTPUT = frozenset(("type", "call_id", "output"))
 
 _Reader: TypeAlias = Callable[[object], Parsed]
@@ -272,6 +273,13 @@ def words_of(held: object) -> tuple[Part, ...]:
     else:
         said = json.dumps(chunks, ensure_ascii=False) if chunks else ""
     return (Text(said),) if said else ()
+
+
+def unworded(held: object) -> Json:
+    """What an output held beside its words: how each command of a shell ended."""
+    chunks = [chunk for chunk in (held if isinstance(held, list) else ()) if isinstance(chunk, dict)]
+    ends = [rest(chunk, _SAID) for chunk in chunks if not chunk.keys().isdisjoint(_SAID)]
+    return {"output": ends} if any(ends) else {}
 
 
 def _ext(raw: Json, known: frozenset[str], shape: Json) -> Ext | None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from suture.formats.base import Json, Offer
+from suture.formats.base import Choice, Json, Left, Offer
+from suture.formats.left import fields_left, tools_left, whole
 from suture.formats.wire import EMPTY_SCHEMA
 
+_FUNCTION = frozenset(("type", "name", "description", "parameters"))
 _NAMED = ("function", "custom")
 
 
@@ -29,6 +31,40 @@ def with_offers(request: Json, offers: Sequence[Offer]) -> Json:
     """The request with these functions behind its tools."""
     given = request.get("tools")
     return {**request, "tools": [*(given if isinstance(given, list) else ()), *[offer(*each) for each in offers]]}
+
+
+_WORDS: Mapping[object, Choice] = {"auto": Choice("auto"), "none": Choice("none"), "required": Choice("any")}
+_WRITTEN = {choice.kind: word for word, choice in _WORDS.items()}
+
+
+def choice(request: Json) -> Choice | None:
+    """Which tools the model may call, where the request says it in words that have a like elsewhere."""
+    match request.get("tool_choice"):
+        case str() as word:
+            return _WORDS.get(word)
+        case {"type": "function", "name": str() as name}:
+            return Choice("named", name)
+    return None
+
+
+def with_choice(request: Json, choice: Choice) -> Json:
+    """The request with that choice."""
+    return {**request, "tool_choice": _WRITTEN.get(choice.kind, {"type": "function", "name": choice.name})}
+
+
+def left(request: Json) -> Iterator[Left]:
+    """What neither offers nor choice hold."""
+    yield from tools_left(request.get("tools"), "tools", _left_of)
+    if request.get("tool_choice") is not None and choice(request) is None:
+        yield Left("tool_choice")
+
+
+def _left_of(tool: Json, path: str) -> Iterator[Left]:
+    if tool.get("type") != "function" or not isinstance(tool.get("name"), str):
+        yield whole(path, tool.get("name"), tool.get("type"))
+        return
+    known = _FUNCTION if _schema(tool.get("parameters")) is not None else _FUNCTION - {"parameters"}
+    yield from fields_left(tool, known, path)
 
 
 def renamed(request: Json, names: Mapping[str, str]) -> Json:

@@ -67,9 +67,11 @@ CALL1, RESULT1 = call("call_f_1"), {"role": "tool", "content": "1", "tool_call_i
 @pytest.mark.parametrize(
     ("dialect", "history", "expected", "rules"),
     [
+        ("deepseek", [U, calls(call()), result()], [U, calls(call(), reasoning_content=""), result()], ["DS-REASONING"]),
         ("deepseek:deepseek-reasoner", [U, calls(call()), result()], [U, calls(call(), reasoning_content=""), result()], ["DS-REASONING"]),
         ("deepseek", [U, calls(call()), result(), {**A, "reasoning_content": "hm"}], [U, calls(call(), reasoning_content=""), result(), {**A, "reasoning_content": "hm"}], ["DS-REASONING"]),
         ("deepseek", [U, calls(call(), reasoning="hm"), result()], [U, calls(call(), reasoning_content="hm"), result()], ["DS-REASONING"]),
+        ("kimi", [U, calls(call()), result()], [U, calls(call(), reasoning_content="."), result()], ["KIMI-REASONING"]),
         ("kimi:kimi-k2-thinking", [U, calls(call()), result()], [U, calls(call(), reasoning_content="."), result()], ["KIMI-REASONING"]),
         ("kimi:kimi-k2.5", [U, calls(call(), reasoning_content=""), result()], [U, calls(call(), reasoning_content="."), result()], ["KIMI-REASONING"]),
         ("moonshot", [U, result("functions.f:0")], [U], ["KIMI-ID", "OAI-ORPHAN-TOOL"]),
@@ -135,9 +137,8 @@ def test_each_dialect_has_its_own(dialect: str, history: History, expected: Hist
     ("dialect", "history"),
     [
         ("deepseek", [U, calls(call(), reasoning_content=""), result(), A]),
-        ("deepseek", [U, calls(call()), result(), A]),
         ("deepseek-v3.1", [U, calls(call()), result(), A]),
-        ("kimi", [U, calls(call()), result(), A]),
+        ("kimi:kimi-k3", [U, calls(call()), result(), A]),
         ("kimi", [U, calls(call("functions.f:0"), reasoning_content="hm"), result("functions.f:0")]),
         ("groq", [{**U, "content": [*text("see"), PICTURE], "name": "ada"}, calls(call()), result(name="f")]),
         ("ollama", [U, calls(call(), content=""), result()]),
@@ -189,7 +190,7 @@ def test_thinking_that_is_off_needs_no_stand_in(more: Json) -> None:
 
 
 @pytest.mark.parametrize(
-    "more", [{"enable_thinking": True}, {"thinking": {"type": "enabled"}}, {"model": "deepseek-reasoner"}]
+    "more", [{}, {"enable_thinking": True}, {"thinking": {"type": "enabled"}}, {"model": "deepseek-reasoner"}]
 )
 def test_thinking_that_may_be_on_does(more: Json) -> None:
     """A stand-in goes to every message with calls, also to one that healing makes."""
@@ -353,9 +354,7 @@ def test_a_word_that_is_no_dialect_is_a_model() -> None:
 
 def test_limits_alone_decide() -> None:
     """No pass knows a dialect: the same limits under no name heal the same."""
-    limits = Limits(
-        bare_calls="text", needs_user=True, system="first", reasoning="text", reasoning_field="?", model="m", thinking="m"
-    )
+    limits = Limits(bare_calls="text", needs_user=True, system="first", reasoning="text", reasoning_field="?")
     history = [calls(call()), result(), S]
     out = healed(history, format_of("openai-chat"), limits, Options()).history
     assert out == [

@@ -132,6 +132,6 @@ def _dialects(known: _Known) -> Iterator[str]:
     """The dialects that a rule names first and that its format knows."""
     form = format_of(known.format)
     plain = form.limits("")
-    for word in known.rule.models.lower().replace(",", " ").replace(";", " ").split()[:1]:
+    for word in known.rule.models.lower().replace(",", " ").split()[:1]:
         if msgspec.structs.replace(form.limits(word), model=None) != plain:
             yield word

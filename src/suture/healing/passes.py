@@ -63,9 +63,9 @@ _EMPTY = (
 PASSES: tuple[tuple[Pass, frozenset[str] | None], ...] = (
     (chain, frozenset(("CHAIN_CONFLICT",))),
     (items, ITEMS),
-    (functions, frozenset(("CALL_LEGACY",))),
-    (arguments, frozenset(("ARGS_TYPE", "ARGS_NOT_OBJECT", "ARGS_UNPARSABLE", "SURROGATE_LONE"))),
     (misplaced, frozenset(("CALL_MISPLACED",))),
+    (functions, frozenset(("CALL_LEGACY",))),
+    (arguments, frozenset(("CALL_MISPLACED", "ARGS_TYPE", "ARGS_NOT_OBJECT", "ARGS_UNPARSABLE", "SURROGATE_LONE"))),
     (joined, frozenset(("CALL_AFTER_MODEL",))),
     (pairs, IDS | _RESULTS | frozenset(("CALL_MISPLACED",))),
     (ordered, frozenset(("RESULT_ORDER",))),

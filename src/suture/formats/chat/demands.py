@@ -112,7 +112,7 @@ def thoughts(found: Found, request: Json, messages: Messages) -> None:
             continue
         thought = message.get(FIELD)
         if not isinstance(thought, str) or not (thought or not found.limits.reasoning_field):
-            sentence = f"The message has calls and no {FIELD!r}, and thinking is on."
+            sentence = f"The message has calls and no {FIELD!r}; with thinking on it is wanted back."
             found.add("REASONING_FIELD_MISSING", f"messages[{index}]", sentence, i=index)
 
 

@@ -16,13 +16,16 @@ _SWITCHES = ("thinking", "enable_thinking", "reasoning_effort")
 
 
 def thinks(request: Json, limits: Limits, messages: Sequence[Json]) -> bool:
-    """Whether thinking is seen to be on: the request says so, its model always thinks, or a message has its thinking."""
+    """Whether thinking is on, as far as can be seen: the request says so, its model always thinks, or a message has its
+    thinking. A history that lost all of it shows nothing, so where nobody names the model it is taken to be on: a
+    stand-in that nobody asks for is ignored.
+    """
     given = request.get("model") or limits.model
     model = given if isinstance(given, str) else ""
     switches = [value for value in _switches(request) if value is not None]
     if any(map(_is_off, switches)) or (limits.unthinking and re.search(limits.unthinking, model)):
         return False
-    if switches or (limits.thinking and re.search(limits.thinking, model)):
+    if switches or not model or (limits.thinking and re.search(limits.thinking, model)):
         return True
     return any(message["role"] == "assistant" and any(message.get(key) for key in _THOUGHTS) for message in messages)
 

@@ -16,7 +16,7 @@ COPIES = by_id(
             r"'content\[\]\.thinking' in the thinking mode must be passed back",
         ),
         evidence="earendil-works/pi#3636, JohnnyZ93/oai-compatible-copilot#215, esengine/DeepSeek-Reasonix#8902",
-        models="deepseek:deepseek-reasoner; any deepseek while thinking is on",
+        models="deepseek, with thinking on",
     ),
     Rule(
         id="KIMI-REASONING",
@@ -25,7 +25,7 @@ COPIES = by_id(
         error="thinking is enabled but reasoning_content is missing in assistant tool call message at index {i}",
         texts=("thinking is enabled but reasoning_content is missing",),
         evidence="mastra-ai/mastra#12592, farion1231/cc-switch#2365, spacedriveapp/spacebot#364, HKUDS/nanobot#1313",
-        models="kimi:kimi-k2-thinking; any kimi or moonshot while thinking is on",
+        models="kimi, moonshot, with thinking on",
     ),
     Rule(
         id="KIMI-ID",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -201,6 +202,30 @@ def test_a_turn_that_was_cut_off_runs_nothing(reason: str) -> None:
     found = check({"city": "a"}, stop_reason=reason)
     assert (found.status, found.call, found.code) == ("ask", None, "truncated")
     assert check({"city": "a"}, stop_reason="tool_use").status == "valid"
+
+
+def circle() -> Json:
+    found: Json = {"city": "\ud83d\ude00"}
+    found["any"] = found
+    return found
+
+
+def doubled(times: int) -> Json:
+    value: object = "\ud83d\ude00"
+    for _ in range(times):
+        value = [value, value]
+    return {"city": "a", "any": value}
+
+
+@pytest.mark.parametrize(("given", "code"), [(circle(), "too_deep"), (doubled(50), "too_many_nodes")])
+def test_what_has_no_end_is_bounded_before_it_is_looked_through(given: Json, code: str) -> None:
+    """A dict that holds itself, and one that is small in memory and endless when written."""
+    assert check(given).code == code
+
+
+def test_half_of_a_pair_is_found_beside_what_is_no_dict() -> None:
+    """However the host holds its mappings."""
+    assert check({"city": "a", "any": MappingProxyType({"x": "\ud83d"})}).code == "lone_surrogate"
 
 
 def test_reasons_do_not_repeat_what_was_sent() -> None:

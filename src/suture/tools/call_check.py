@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
-from suture.arguments import Unreadable, bounded_copy, is_small, kind_of, mend, plain, require_whole_texts, value_of
+from suture.arguments import Unreadable, is_small, kind_of, mend, plain, value_of, whole_copy
 from suture.errors import ConfigurationError
 from suture.messages import ToolCall
 from suture.tools.coercion import CallChange, coerced
@@ -92,8 +92,8 @@ def check_call(
 
     `call` is a `ToolCall`, or a dict of `id`, `name` and `arguments` (JSON text, a dict, or None). `tools` are tools, or
     dicts of `name` and `parameters` (a JSON schema; without one, any arguments fit). Chat Completions' `function` around
-    either is looked into; what only other providers have is refused. `stop_reason` is why the model's turn ended, in any provider's word:
-    a call of a turn that was cut off is never run. Syntax, the tool's name and its arguments are mended where only one
+    either is looked into; what only other providers have is refused. `stop_reason` is why the model's turn ended, in any
+    provider's word: a call of a turn that was cut off is never run. Syntax, the tool's name and its arguments are mended where only one
     thing can be meant, and checked again. Nothing is run, and nothing of the host's is asked.
 
     Raises:
@@ -227,8 +227,7 @@ class _Reading:
         if isinstance(self.given, str) and is_small(self.given):
             return value
         try:
-            require_whole_texts(value)
-            return bounded_copy(value)
+            return whole_copy(value)
         except Unreadable as error:
             raise _unreadable(name, error) from None
 
@@ -362,7 +361,8 @@ def _checkable(tool: Checkable | Mapping[str, object]) -> Checkable:
     name, parameters = described.get("name"), described.get("parameters")
     if foreign := [key for key in _OTHERS_SCHEMAS if key in described and parameters is None]:
         raise ConfigurationError(
-            f"The tool {name!r} has {foreign[0]!r}, as other providers have it; check_call reads its schema from 'parameters'."
+            f"The tool {name!r} has {foreign[0]!r}, as other providers have it; check_call reads its schema from "
+            "'parameters'."
         )
     if not isinstance(name, str) or not (parameters is None or isinstance(parameters, dict)):
         raise ConfigurationError("A tool to check calls against is a Tool, or a dict of 'name' and 'parameters'.")

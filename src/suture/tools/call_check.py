@@ -93,8 +93,8 @@ def check_call(
     `call` is a `ToolCall`, or a dict of `id`, `name` and `arguments` (JSON text, a dict, or None). `tools` are tools, or
     dicts of `name` and `parameters` (a JSON schema; without one, any arguments fit). Chat Completions' `function` around
     either is looked into; what only other providers have is refused. `stop_reason` is why the model's turn ended, in any
-    provider's word: a call of a turn that was cut off is never run. Syntax, the tool's name and its arguments are mended where only one
-    thing can be meant, and checked again. Nothing is run, and nothing of the host's is asked.
+    provider's word: a call of a turn that was cut off is never run. Syntax, the tool's name and its arguments are mended
+    where only one thing can be meant, and checked again. Nothing is run, and nothing of the host's is asked.
 
     Raises:
         ConfigurationError: the call or a tool is none; says what is missing.

@@ -278,6 +278,8 @@ def _nameless(name: str, found: Unnamed, known: list[str]) -> str:
         case "concatenated":
             both = " and ".join(map(repr, found.near))
             return f"Two calls run into each other, of {both}; make one call for each. None was run."
+        case "name_overfull":
+            return f"More than the name of a tool stands in it; call {found.near[0]!r} by that alone. The call was not run."
         case "unknown_tool":
             return unknown_name("tool", name, known) + ". The call was not run."
 

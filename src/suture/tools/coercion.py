@@ -16,8 +16,8 @@ from typing import Literal, NamedTuple, TypeAlias
 import msgspec
 
 from suture.arguments import MAX_DIGITS, Unreadable, bounded_copy, value_of
-from suture.tools.naming import fold
 from suture.tools.nodes import Node, below, flat, names_of, objects_among, types_of
+from suture.tools.spelling import Spellings
 from suture.tools.words import place_of
 
 Coercion: TypeAlias = Literal[
@@ -115,8 +115,10 @@ class _Coercing:
         closed = bool(objects) and all(node.get("additionalProperties") is False for node in objects)
         needed = {name for node in objects for name in _required(node)}
         meant: dict[str, list[str]] = {}
-        for key in [key for key in value if key not in known]:
-            fitting = [name for name in known if fold(name) == fold(key)]
+        unknown = [key for key in value if key not in known]
+        spellings = Spellings(known if unknown else ())
+        for key in unknown:
+            fitting = spellings.alike(key)
             if len(fitting) == 1 and fitting[0] not in value and (closed or fitting[0] in needed):
                 meant.setdefault(fitting[0], []).append(key)
         renamed = {keys[0]: name for name, keys in meant.items() if len(keys) == 1}
@@ -272,9 +274,8 @@ def _cased(value: object, here: Sequence[Node]) -> Iterator[_Candidate]:
     options = [option for node in here for option in _options(node)]
     if not options or value in options or any(_takes_any_text(node) for node in here):
         return
-    for option in options:
-        if isinstance(option, str) and fold(option) == fold(value) and value:
-            yield _Candidate(option, "enum_case")
+    spellings = Spellings(option for option in options if isinstance(option, str))
+    yield from (_Candidate(option, "enum_case") for option in spellings.alike(value))
 
 
 def _options(node: Node) -> list[object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 import suture
 from suture.tools import check_call
@@ -56,7 +57,7 @@ def test_names_that_differ_in_more_than_case_and_separators_are_others(
 ) -> None:
     """As a value, as the name of a parameter, and as the name of a tool: a sign or a range is no separator."""
     value = check({"p": came}, an_object({"p": {"enum": allowed}}))
-    key = check({came: 1}, an_object(dict.fromkeys(allowed, {}), additionalProperties=False))
+    key = check({came: 1}, an_object({name: {} for name in allowed}, additionalProperties=False))
     tool = check_call({"name": came, "arguments": {}}, [{"name": name, "parameters": {}} for name in allowed])
     if meant is None:
         assert (value.status, key.status, tool.status) == ("ask", "ask", "ask")
@@ -82,7 +83,127 @@ JUNK: list[tuple[str, str]] = [
 @pytest.mark.parametrize(("name", "code"), JUNK)
 def test_what_stands_behind_a_name_is_not_dropped(name: str, code: str) -> None:
     """Another tool, or the arguments, behind a token or a tag."""
-    tools = [{"name": name, "parameters": {}} for name in ("read_file", "write_file")]
+    tools: list[Json] = [{"name": name, "parameters": {}} for name in ("read_file", "write_file")]
     found = check_call({"name": name, "arguments": {}}, tools)
     assert (found.status, found.code) == ("ask", code)
     assert "not run" in found.reason or "None was run" in found.reason
+
+
+# Values that fit ------------------------------------------------------------------------------
+
+NARROW = an_object({"x": {"type": "integer"}, "o": {"type": "string"}, "file_path": {}}, required=["file_path"])
+ANCHORED = {"$defs": {"any": {"$anchor": "Anchor"}, "yes": True}}
+
+# A schema of `p`, a value that fits it, and what else its parameters' schema has.
+FITTING: list[tuple[Json, object, Json]] = [
+    ({"anyOf": [NARROW, {"type": "object"}]}, {"x": "5", "o": None, "filePath": "a"}, {}),
+    ({"anyOf": [NARROW, {"type": "object"}]}, {"x": "5", "o": None, "filePath": "a", "f": 2.0}, {}),
+    ({"oneOf": [NARROW, {"type": "object", "additionalProperties": {"type": ["string", "null"]}}]}, {"x": "5", "o": None}, {}),
+    ({"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "array"}]}, ["5"], {}),
+    ({"anyOf": [{"type": "integer"}, True]}, "5", {}),
+    ({"anyOf": [{"type": "integer"}, {"$ref": "#/$defs/yes"}]}, "5", ANCHORED),
+    ({"anyOf": [{"type": "integer"}, {"$ref": "#Anchor"}]}, "5", ANCHORED),
+    ({"anyOf": [{"type": "integer"}, {"$ref": "https://x.test/s#/$defs/any"}]}, "5", {**ANCHORED, "$id": "https://x.test/s"}),
+    (
+        {"$id": "https://x.test/p", "$defs": {"a": {"type": "string"}}, "properties": {"q": {"$ref": "#/$defs/a"}}},
+        {"q": "5"},
+        {"$defs": {"a": {"type": "integer"}}},
+    ),
+    (an_object({"X_a": {}}, required=["X_a"], patternProperties={"^x": {}}), {"X_a": 1, "x_a": 1}, {}),
+    (an_object({"q": {}}, patternProperties={"^s_": {"type": ["string", "null"]}}, additionalProperties={"type": "integer"}), {"s_a": None}, {}),
+    (an_object({}, patternProperties={"^s_": {"type": "string"}}, additionalProperties={"type": "integer"}), {"s_a": "5"}, {}),
+    ({"type": ["array", "string"], "items": {"type": "integer"}}, "5", {}),
+    ({"enum": ["A", "a"]}, "a", {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("node", "value", "more"), FITTING, ids=range(len(FITTING)))
+@pytest.mark.parametrize("inside", [False, True], ids=["beside", "inside"])
+def test_what_fits_is_left_as_it_is_beside_what_does_not(node: Json, value: object, more: Json, inside: bool) -> None:
+    """Another value is mended, in the same object or in one around them; this one is not touched."""
+    schema = an_object({"p": node, "n": {"type": "integer"}}, **more)
+    if inside:
+        own = {key: held for key, held in schema.items() if key not in more}
+        schema = an_object({"q": {"anyOf": [own, {"type": "null"}]}}, **more)
+    given = {"p": value, "n": "3"}
+    found = check({"q": given} if inside else given, schema)
+    if found.call is None:
+        assert "$id" in node  # a schema in which paths mean something else is not walked
+        return
+    assert found.call.arguments is not None
+    arguments = found.call.arguments["q"] if inside else found.call.arguments
+    assert repr(arguments) == repr({"p": value, "n": 3})
+    assert [change.path for change in found.changes] == ["q.n" if inside else "n"]
+
+
+class Model(BaseModel):
+    """A class whose keys a dict of anything may have too."""
+
+    x: int
+    o: str = ""
+
+
+def test_what_fits_one_class_of_a_union_is_no_broken_other() -> None:
+    """A dict of anything beside a model that has some of its keys."""
+
+    @suture.tool
+    def t(p: Model | dict[str, Any], n: int) -> None:
+        """Do it."""
+
+    given: Json = {"p": {"x": "5", "o": None}, "n": "3"}
+    found = check_call({"name": "t", "arguments": given}, [t])
+    assert found.call is not None
+    assert found.call.arguments == {"p": {"x": "5", "o": None}, "n": 3}
+
+
+# Keys that are data ---------------------------------------------------------------------------
+
+MAPS: list[tuple[Json, Json]] = [
+    ({"type": "object", "additionalProperties": {"type": "string"}}, {"A": None, "B": "x"}),
+    (an_object({"B": {"type": "string"}}, additionalProperties={"type": "string"}), {"A": None, "B": "x"}),
+    ({"type": "object", "patternProperties": {".": {"type": "string"}}}, {"A": None}),
+    ({"anyOf": [an_object({"A": {"type": "string"}}), {"additionalProperties": {"type": "integer"}, "type": "object"}]}, {"A": None}),
+    (an_object({"name": {}}, required=["name"], additionalProperties={"type": "string"}), {"Name": "x"}),
+    (an_object({"A": {"type": "string", "nullable": True}}), {"A": None}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("node", "value"), MAPS, ids=range(len(MAPS)))
+def test_the_key_of_a_map_is_data(node: Json, value: Json) -> None:
+    """It is neither left out for its null nor renamed; nor is a null that is allowed left out."""
+    assert check({"env": value}, an_object({"env": node})).status == "ask"
+
+
+def test_the_key_of_a_dict_is_data() -> None:
+    """As a typed tool has it."""
+
+    @suture.tool
+    def t(env: dict[str, str]) -> None:
+        """Do it."""
+
+    assert check_call({"name": "t", "arguments": {"env": {"A": None, "B": "x"}}}, [t]).status == "ask"
+
+
+# What is written in parts ---------------------------------------------------------------------
+
+MENDED: list[tuple[Json, object, object, Json]] = [
+    ({"allOf": [{"type": "integer"}, {"minimum": 1}]}, "5", 5, {}),
+    ({"allOf": [{"type": ["integer", "string"]}, {"type": ["integer", "boolean"]}]}, "5", 5, {}),
+    ({"type": "string", "$ref": "#/$defs/u"}, "CELSIUS", "celsius", {"$defs": {"u": {"enum": ["celsius"]}}}),
+    (an_object({}, patternProperties={"^n_": {"type": "integer"}}), {"n_a": "5"}, {"n_a": 5}, {}),
+    (
+        {"allOf": [an_object({"a": {"type": "integer"}}), an_object({"b": {"type": "string"}})]},
+        {"a": "5", "b": "6"},
+        {"a": 5, "b": "6"},
+        {},
+    ),
+    ({"anyOf": [NARROW, {"type": "null"}]}, {"x": "5", "o": None, "filePath": 1}, {"x": 5, "file_path": 1}, {}),
+]
+
+
+@pytest.mark.parametrize(("node", "value", "meant", "more"), MENDED, ids=range(len(MENDED)))
+def test_what_is_written_in_parts_is_read_as_one(node: Json, value: object, meant: object, more: Json) -> None:
+    """`allOf` and what stands beside a reference have to hold together; a part that names no type allows what others do."""
+    found = check({"p": value}, an_object({"p": node}, **more))
+    assert found.call is not None
+    assert found.call.arguments == {"p": meant}

@@ -16,7 +16,20 @@ from typing import Literal, NamedTuple, TypeAlias
 import msgspec
 
 from suture.arguments import MAX_DIGITS, Unreadable, bounded_copy, value_of
-from suture.tools.nodes import Node, below, flat, names_of, objects_among, types_of
+from suture.tools.alternatives import (
+    Alternatives,
+    Group,
+    Groups,
+    is_closed,
+    is_map,
+    is_patterned,
+    properties_of,
+    required_in,
+    taking,
+    type_of,
+    types_in,
+)
+from suture.tools.nodes import Node
 from suture.tools.spelling import Spellings
 from suture.tools.words import place_of
 
@@ -61,11 +74,14 @@ class Coerced(NamedTuple):
 
 
 class _Place(NamedTuple):
+    """Where a value stands, what may stand there (as written, and taken apart), and whether its key may be left out."""
+
     holder: _Holder
     step: int | str
     path: tuple[int | str, ...]
-    nodes: Sequence[Node]
-    needed: bool
+    written: Groups
+    apart: Groups
+    droppable: bool
 
 
 class _Candidate(NamedTuple):
@@ -83,67 +99,86 @@ def coerced(schema: Node, arguments: Mapping[str, object]) -> Coerced:
 
 
 class _Coercing:
-    """One walk over arguments beside their schema, outermost values first."""
+    """One walk over arguments beside their schema, outermost values first; what fits its place is left as it is."""
 
     def __init__(self, root: Node, arguments: dict[str, object]) -> None:
-        self.root = root
+        self.schema = Alternatives(root)
         self.arguments = arguments
         self.changes: list[CallChange] = []
 
     def run(self) -> Coerced:
-        places = self._inside(self.arguments, (), flat([self.root], self.root))
+        if not self.schema.is_readable:
+            return Coerced(self.arguments, [])
+        whole = self.schema.taken_apart(((self.schema.root,),))
+        places = self._inside(self.arguments, (), whole)
         while places:
             place = places.pop()
-            here = flat(place.nodes, self.root)
-            value = self._fitted(place, here)
+            if self._fits(place):
+                continue
+            value = self._fitted(place)
             if value is not _GONE and isinstance(value, dict | list):
-                places += self._inside(value, place.path, here)
+                places += self._inside(value, place.path, place.apart)
         return Coerced(bounded_copy(self.arguments), self.changes)
 
-    def _inside(self, value: _Holder, path: tuple[int | str, ...], here: Sequence[Node]) -> list[_Place]:
+    def _fits(self, place: _Place) -> bool:
+        """Whether the value fits. JSON schema takes 5.0 for an integer, and a tool may not."""
+        value: object = place.holder[place.step]  # type: ignore[index]
+        return self.schema.fits(value, place.written) and not _holds_whole_float(value)
+
+    def _inside(self, value: _Holder, path: tuple[int | str, ...], here: Groups) -> list[_Place]:
         """The places in a value, the last first."""
         if isinstance(value, list):
-            return [_Place(value, at, (*path, at), below(here, at), True) for at in reversed(range(len(value)))]
-        objects = objects_among(here)
+            return [
+                _Place(value, at, (*path, at), *self.schema.below(here, at), droppable=False)
+                for at in reversed(range(len(value)))
+            ]
+        objects = taking(here, "object")
         self._rename(value, path, objects)
-        needed = {name for node in objects for name in _required(node)}
-        return [_Place(value, key, (*path, key), below(here, key), key in needed) for key in reversed(value)]
+        optional = _optional(objects)
+        return [
+            _Place(value, key, (*path, key), *self.schema.below(here, key), droppable=key in optional)
+            for key in reversed(value)
+        ]
 
-    def _rename(self, value: dict[str, object], path: tuple[int | str, ...], objects: Sequence[Node]) -> None:
-        """Give keys that no parameter has the name of the one that they can only mean."""
-        known = names_of(objects)
-        closed = bool(objects) and all(node.get("additionalProperties") is False for node in objects)
-        needed = {name for node in objects for name in _required(node)}
-        meant: dict[str, list[str]] = {}
+    def _rename(self, value: dict[str, object], path: tuple[int | str, ...], objects: Sequence[Group]) -> None:
+        """Give keys that no parameter has the name of the one that they can only mean. The keys of a map are data."""
+        known = {name: None for group in objects for name in properties_of(group)}
         unknown = [key for key in value if key not in known]
-        spellings = Spellings(known if unknown else ())
+        if not unknown or any(is_map(group) for group in objects):
+            return
+        closed = all(is_closed(group) for group in objects)
+        needed = set.intersection(*map(required_in, objects)) if objects else set()
+        spellings = Spellings(known)
+        meant: dict[str, list[str]] = {}
         for key in unknown:
-            fitting = spellings.alike(key)
+            fitting = [] if any(is_patterned(group, key) for group in objects) else spellings.alike(key)
             if len(fitting) == 1 and fitting[0] not in value and (closed or fitting[0] in needed):
                 meant.setdefault(fitting[0], []).append(key)
-        renamed = {keys[0]: name for name, keys in meant.items() if len(keys) == 1}
-        if not renamed:
-            return
+        self._give_names(value, path, {keys[0]: name for name, keys in meant.items() if len(keys) == 1})
+
+    def _give_names(self, value: dict[str, object], path: tuple[int | str, ...], names: Mapping[str, str]) -> None:
         items = list(value.items())
         value.clear()
         for key, item in items:
-            value[renamed.get(key, key)] = item
-        for old, new in renamed.items():
+            value[names.get(key, key)] = item
+        for old, new in names.items():
             place = place_of([*path, new])
             self.changes.append(CallChange(code="parameter_case", path=place, old=old, new=new))
 
-    def _fitted(self, place: _Place, here: Sequence[Node]) -> object:
+    def _fitted(self, place: _Place) -> object:
         """The value at the place, replaced where it has to be and can be."""
         holder, step = place.holder, place.step
         value: object = holder[step]  # type: ignore[index]
-        allowed = _allowed(here)
+        allowed = _allowed(place.apart)
         if allowed is None:
             return value
-        if value is None and "null" not in allowed and not place.needed and isinstance(holder, dict):
+        if value is None and "null" not in allowed and place.droppable and isinstance(holder, dict):
             del holder[str(step)]
             self._note("null_for_optional", place, None, None)
             return _GONE
-        candidates = _cased(value, here) if _is_of(value, allowed) else _candidates(value, allowed, here, self.root)
+        candidates = (
+            _cased(value, place.apart) if type_of(value) in allowed else self._candidates(value, allowed, place.apart)
+        )
         distinct = {(type(each.value), repr(each.value)): each for each in candidates}
         if len(distinct) != 1:
             return value
@@ -152,6 +187,20 @@ class _Coercing:
         self._note(candidate.code, place, value, candidate.value)
         return candidate.value
 
+    def _candidates(self, value: object, allowed: set[str], here: Groups) -> Iterator[_Candidate]:
+        """What a value of a type that may not stand here can mean instead."""
+        match value:
+            case str():
+                yield from _spelled(value, allowed)
+            case float() if "integer" in allowed and value.is_integer() and abs(value) < _EXACT:
+                yield _Candidate(int(value), "float_for_integer")
+            case [item] if not isinstance(item, list) and type_of(item) in allowed:
+                yield _Candidate(item, "list_for_scalar")
+        if "array" in allowed and not isinstance(value, list) and value is not None and _may_be_item(value):
+            items = _allowed(self.schema.below(here, 0)[1])
+            if items is not None and type_of(value) in items:
+                yield _Candidate([value], "scalar_for_list")
+
     def _note(self, code: Coercion, place: _Place, old: object, new: object) -> None:
         self.changes.append(CallChange(code=code, path=place_of(place.path), old=old, new=new))
 
@@ -159,73 +208,30 @@ class _Coercing:
 _GONE = object()
 
 
-def _required(node: Node) -> list[str]:
-    names = node.get("required")
-    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
-
-
-# Types ----------------------------------------------------------------------------------------
-
-
-def _allowed(here: Sequence[Node]) -> set[str] | None:
+def _allowed(groups: Groups) -> set[str] | None:
     """The types that may stand at a place; None when any may."""
-    found: set[str] = set()
-    for node in here:
-        if names := types_of(node) or _implied(node):
-            found.update(names)
-        elif not any(keyword in node for keyword in ("anyOf", "oneOf", "allOf", "$ref")):
-            return None
-    return found or None
+    found = [types_in(group) for group in groups]
+    return None if None in found else {name for types in found for name in types or ()}
 
 
-def _implied(node: Node) -> list[str]:
-    """The types of a node that names none."""
-    if isinstance(options := node.get("enum"), list):
-        return [_type_of(option) for option in options]
-    if "const" in node:
-        return [_type_of(node["const"])]
-    return ["object"] if "properties" in node else ["array"] if "items" in node or "prefixItems" in node else []
+def _optional(objects: Sequence[Group]) -> set[str]:
+    """The keys that every object which may stand here names, and none needs. The others are data, or needed."""
+    named = set.intersection(*(set(properties_of(group)) for group in objects)) if objects else set()
+    return named.difference(*map(required_in, objects))
 
 
-def _type_of(value: object) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int():
-            return "integer"
-        case float():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case _:
-            return "object"
-
-
-def _is_of(value: object, allowed: set[str]) -> bool:
-    name = _type_of(value)
-    return name in allowed or (name == "integer" and "number" in allowed)
+def _holds_whole_float(value: object) -> bool:
+    stack = [value]
+    while stack:
+        held = stack.pop()
+        if isinstance(held, dict | list):
+            stack.extend(held.values() if isinstance(held, dict) else held)
+        elif isinstance(held, float) and held.is_integer():
+            return True
+    return False
 
 
 # What can be meant ----------------------------------------------------------------------------
-
-
-def _candidates(value: object, allowed: set[str], here: Sequence[Node], root: Node) -> Iterator[_Candidate]:
-    """What a value of a type that may not stand here can mean instead."""
-    match value:
-        case str():
-            yield from _spelled(value, allowed)
-        case float() if "integer" in allowed and value.is_integer() and abs(value) < _EXACT:
-            yield _Candidate(int(value), "float_for_integer")
-        case [item] if not isinstance(item, list) and _is_of(item, allowed):
-            yield _Candidate(item, "list_for_scalar")
-    if "array" in allowed and not isinstance(value, list) and value is not None and _may_be_item(value):
-        items = _allowed(flat(below([node for node in here if "array" in (types_of(node) or _implied(node))], 0), root))
-        if items is not None and _is_of(value, items):
-            yield _Candidate([value], "scalar_for_list")
 
 
 def _spelled(text: str, allowed: set[str]) -> Iterator[_Candidate]:
@@ -267,21 +273,22 @@ def _may_be_item(value: object) -> bool:
     return bool(value.strip()) and value.lstrip()[0] not in "[{" and _SEPARATED.search(value) is None
 
 
-def _cased(value: object, here: Sequence[Node]) -> Iterator[_Candidate]:
+def _cased(value: object, here: Groups) -> Iterator[_Candidate]:
     """The allowed texts that differ from a text in case and separators alone."""
     if not isinstance(value, str):
         return
-    options = [option for node in here for option in _options(node)]
-    if not options or value in options or any(_takes_any_text(node) for node in here):
+    found = [_options(group) for group in taking(here, "string")]
+    if None in found:
         return
-    spellings = Spellings(option for option in options if isinstance(option, str))
-    yield from (_Candidate(option, "enum_case") for option in spellings.alike(value))
+    options = [option for each in found for option in each or ()]
+    if value not in options:
+        yield from (_Candidate(option, "enum_case") for option in Spellings(options).alike(value))
 
 
-def _options(node: Node) -> list[object]:
-    options = node.get("enum")
-    return list(options) if isinstance(options, list) else [node["const"]] if "const" in node else []
-
-
-def _takes_any_text(node: Node) -> bool:
-    return "string" in types_of(node) and "enum" not in node and "const" not in node
+def _options(group: Group) -> list[str] | None:
+    """The texts that a group lists, which every list in it has; None when it lists none."""
+    listed = [node["enum"] if "enum" in node else [node["const"]] for node in group if "enum" in node or "const" in node]
+    lists = [one for one in listed if isinstance(one, list)]
+    if not lists:
+        return None
+    return [option for option in lists[0] if isinstance(option, str) and all(option in other for other in lists[1:])]

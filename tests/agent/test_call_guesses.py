@@ -207,3 +207,25 @@ def test_what_is_written_in_parts_is_read_as_one(node: Json, value: object, mean
     found = check({"p": value}, an_object({"p": node}, **more))
     assert found.call is not None
     assert found.call.arguments == {"p": meant}
+
+
+# One item or several --------------------------------------------------------------------------
+
+SEVERAL = [
+    "a|b", "a and b", "a OR b", "a & b", "a / b", "'a' 'b'", "'a'", '"a"', "a\tb", "a\nb", "a; b", "a, b", "a\u3001b", "a\uff0cb", "<a><b>",
+    "- a", "* a", "1. a", "\u2022 a", "[a", "{a", "none", "None", "null", "NULL", "n/a", " ", "",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SEVERAL)
+def test_a_text_that_may_hold_several_items_is_not_one(text: str) -> None:
+    """Separators, quotes, bullets, and words for nothing."""
+    assert check({"tags": text}, an_object({"tags": {"type": "array", "items": {"type": "string"}}})).status == "ask"
+
+
+@pytest.mark.parametrize("text", ["a", "New York", "it's", "a/b.py", "x-y_z", "3.5 km", "sandy shore"])
+def test_a_plain_word_or_phrase_is_one_item(text: str) -> None:
+    """Nothing in it says that there are more."""
+    found = check({"tags": text}, an_object({"tags": {"type": "array", "items": {"type": "string"}}}))
+    assert found.call is not None
+    assert found.call.arguments == {"tags": [text]}

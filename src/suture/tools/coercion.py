@@ -50,7 +50,12 @@ Coercion: TypeAlias = Literal[
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?")
-_SEPARATED = re.compile(r"[,;\n]")
+# What separates items, begins one of several, or quotes one; and words that say there is none.
+_SEVERAL = re.compile(
+    r"""[,;|<>"\[\]{}\t\r\n\u2028\u2029、，；،·•]|(?<!\w)'|'(?!\w)|\A\s*(?:[-*+–]\s|\d+[.)]\s)|\s(?:and|or|&|\+|/)\s""",
+    re.IGNORECASE,
+)
+_NONE = frozenset(("none", "null", "nil", "undefined", "n/a", "nan"))
 _EXACT = 2**53  # up to here every whole float is that integer
 _LONGEST_NUMBER = 400
 
@@ -267,10 +272,10 @@ def _held(text: str) -> _Holder | None:
 
 
 def _may_be_item(value: object) -> bool:
-    """Whether a value alone can be the one item of a list: a text that may hold several, or a broken list, cannot."""
+    """Whether a value alone can be the one item of a list: a text that may hold several, or none, cannot."""
     if not isinstance(value, str):
         return True
-    return bool(value.strip()) and value.lstrip()[0] not in "[{" and _SEPARATED.search(value) is None
+    return bool(value.strip()) and value.strip().lower() not in _NONE and _SEVERAL.search(value) is None
 
 
 def _cased(value: object, here: Groups) -> Iterator[_Candidate]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 import suture
 from suture.tools import check_call
+from tests.growth import TIMES, grows
 
 Json = dict[str, Any]
 
@@ -229,3 +232,130 @@ def test_a_plain_word_or_phrase_is_one_item(text: str) -> None:
     found = check({"tags": text}, an_object({"tags": {"type": "array", "items": {"type": "string"}}}))
     assert found.call is not None
     assert found.call.arguments == {"tags": [text]}
+
+
+# What a reason tells --------------------------------------------------------------------------
+
+SECRET = "hunter2secret"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        'login{"p": "hunter2secret"}',
+        "login hunter2secret",
+        "logon('hunter2secret')",
+        "x" * 65 + SECRET,
+        "login<|x|>{hunter2secret}",
+    ],
+)
+def test_arguments_in_a_name_are_not_told(name: str) -> None:
+    """Of a name, what an identifier may begin with; with arguments that cannot be read either."""
+    given: list[object] = [{}, "{"]
+    for arguments in given:
+        found = check_call({"name": name, "arguments": arguments}, [{"name": "login", "parameters": {}}])
+        assert found.status == "ask"
+        assert SECRET not in found.reason
+        assert "login" in found.reason
+
+
+KEYED: list[Json] = [
+    {"type": "object", "additionalProperties": {"type": "integer"}},
+    {"type": "object", "patternProperties": {".": {"type": "integer"}}},
+    {"type": "object", "additionalProperties": {"anyOf": [{"type": "integer"}, an_object({"k": {}}, required=["k"])]}},
+    {"anyOf": [{"type": "object", "additionalProperties": {"type": "integer"}}, {"type": "integer"}]},
+    {"type": "object", "additionalProperties": an_object({"k": {}}, required=["k"])},
+]
+
+
+@pytest.mark.parametrize("node", KEYED, ids=range(len(KEYED)))
+def test_a_key_that_is_data_is_not_told(node: Json) -> None:
+    """Where a schema does not name it, a star stands for it."""
+    values: list[Json] = [{SECRET: "x"}, {SECRET: {}}]
+    for value in values:
+        found = check({"m": value}, an_object({"m": node}))
+        assert found.status == "ask"
+        assert SECRET not in found.reason
+        assert "'m" in found.reason
+
+
+class Login(BaseModel):
+    """A class whose validators say what came."""
+
+    pin: Any = None
+    inner: Any = None
+
+    @model_validator(mode="after")
+    def _told(self) -> Login:
+        raise ValueError(f"{self.pin} and {self.inner} are wrong")
+
+
+class Held(BaseModel):
+    """A field whose validator has an error of its own kind."""
+
+    pin: Any
+
+    @field_validator("pin")
+    @classmethod
+    def _told(cls, value: object) -> object:
+        raise PydanticCustomError("pin_wrong", "pin {pin} is wrong", {"pin": str(value)})
+
+
+@suture.tool
+def login(p: Login | None = None, h: Held | None = None, m: dict[str, int] | None = None) -> None:
+    """Log in."""
+
+
+@pytest.mark.parametrize(
+    ("given", "secret"),
+    [
+        ({"p": {"inner": {"token": [SECRET]}}}, SECRET),
+        ({"p": {"pin": 4111111111111111}}, "4111"),
+        ({"p": {"pin": "12345"}}, "12345"),
+        ({"p": {"inner": [{"pin": 1234}]}}, "1234"),
+        ({"h": {"pin": "12345"}}, "12345"),
+        ({"h": {"pin": 4111111111111111}}, "4111"),
+        ({"m": {SECRET: "x"}}, SECRET),
+    ],
+)
+def test_the_words_of_a_validator_are_not_told_where_they_quote(given: Json, secret: str) -> None:
+    """Any text or number in what came, however deep."""
+    found = check_call({"name": "login", "arguments": given}, [login])
+    assert found.status == "ask"
+    assert secret not in found.reason
+    assert f"'{next(iter(given))}" in found.reason
+
+
+# How long it takes ----------------------------------------------------------------------------
+
+
+def a_union(branches: int) -> Json:
+    return {
+        "anyOf": [
+            an_object({"kind": {"const": f"k{at}"}, "x": {"type": "integer"}}, required=["kind"]) for at in range(branches)
+        ]
+    }
+
+
+GROWTH: dict[str, tuple[Callable[[int], tuple[object, Json]], int]] = {
+    "items": (lambda n: ({"l": [{"kind": "zz", "x": "q"}] * n}, an_object({"l": {"type": "array", "items": a_union(20)}})), 200),
+    "branches": (lambda n: ({"l": [{"kind": "zz", "x": "q"}] * 50}, an_object({"l": {"type": "array", "items": a_union(n)}})), 20),
+    "keys": (lambda n: ({f"u{at}x": 1 for at in range(n)}, an_object({f"p_{at}": {} for at in range(n)}, additionalProperties=False)), 500),
+    "options": (lambda n: ({"l": ["Z" * 200] * n}, an_object({"l": {"type": "array", "items": {"enum": [f"o-{at}" for at in range(n)]}}})), 200),
+    "a long text": (lambda n: ({"v": "x" * n}, an_object({"v": {"enum": [f"o-{at}" for at in range(200)]}})), 50_000),
+    "around a value": (lambda n: ("a b, " * n + "{}", an_object({})), 5_000),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", GROWTH)
+def test_a_check_takes_no_longer_for_each(shape: str) -> None:
+    """What came and what is allowed are put side by side once, not each with each."""
+    make, size = GROWTH[shape]
+    assert grows(lambda n: check(*make(n)), size) < 3 * TIMES
+
+
+def test_a_wrong_item_far_behind_is_told() -> None:
+    """As is a list that is too long, by its whole length."""
+    schema = an_object({"l": {"type": "array", "items": {"type": "integer"}, "maxItems": 90}})
+    assert "'l[79]'" in check({"l": [*[1] * 79, "x"]}, schema).reason
+    assert "one of 100 items" in check({"l": [1] * 100}, schema).reason

@@ -6,10 +6,11 @@ What is not understood (a reference that is no path in this schema, `true`, too 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from suture.tools.nodes import Node, types_of
+from suture.tools.spelling import Spellings
 
 if TYPE_CHECKING:
     import jsonschema_rs
@@ -30,12 +31,11 @@ class Alternatives:
         self.root = root
         self._pointers, self.is_readable = _pointers(root)
         self._of_node: dict[int, Groups] = {}
-        self._below: dict[tuple[int, int | str], tuple[Groups, Groups]] = {}
         self._validators: dict[int, jsonschema_rs.Validator | None] = {}
 
-    def fits(self, value: object, groups: Groups) -> bool:
-        """Whether a value may stand where the groups, as they are written, say what may."""
-        return any(all(self._takes(node, value) for node in group) for group in groups)
+    def fits(self, value: object, ways: Ways) -> bool:
+        """Whether a value may stand at a place."""
+        return any(all(self._takes(node, value) for node in group) for group in ways.written)
 
     def _takes(self, node: Node, value: object) -> bool:
         if id(node) not in self._validators:
@@ -55,9 +55,22 @@ class Alternatives:
 
     # What is written, taken apart
 
-    def taken_apart(self, groups: Groups) -> Groups:
-        """The groups with every reference followed, and one group for each way through `anyOf` and `oneOf`."""
-        return _bounded(way for group in groups for way in self._ways(group))
+    def top(self) -> Ways:
+        """What may stand as the arguments as a whole."""
+        return self._ways_of(((self.root,),))
+
+    def below(self, ways: Ways, step: int | str) -> Ways:
+        """What may stand at an item or a key."""
+        key = step if isinstance(step, str) else min(step, ways.longest_prefix)
+        if key not in ways.below:
+            groups = ways.objects if isinstance(step, str) else ways.lists
+            found = (held for group in groups if (held := _held(group, step)) is not None)
+            ways.below[key] = self._ways_of(tuple({tuple(map(id, one)): one for one in found}.values()))
+        return ways.below[key]
+
+    def _ways_of(self, written: Groups) -> Ways:
+        """One group for each way through `anyOf` and `oneOf`, with every reference followed."""
+        return Ways(written, _bounded(way for group in written for way in self._ways(group)))
 
     def _ways(self, group: Group) -> Groups:
         found: Groups = (_ANYTHING,)
@@ -80,38 +93,91 @@ class Alternatives:
         self._of_node[id(node)] = found
         return found
 
-    # What stands inside
 
-    def below(self, groups: Groups, step: int | str) -> tuple[Groups, Groups]:
-        """What may stand at an item or a key of groups that are taken apart: as written, and taken apart."""
-        key = (id(groups), step if isinstance(step, str) else min(step, _longest_prefix(groups)))
-        if key not in self._below:
-            kind = "object" if isinstance(step, str) else "array"
-            found = (held for group in taking(groups, kind) if (held := _held(group, step)) is not None)
-            written = tuple({tuple(map(id, one)): one for one in found}.values())
-            self._below[key] = (written, self.taken_apart(written))
-        return self._below[key]
+class Ways:
+    """What may stand at a place: the groups as they are written, and one for each way through them."""
+
+    def __init__(self, written: Groups, groups: Groups) -> None:
+        self.written = written
+        self.groups = groups
+        self.below: dict[int | str, Ways] = {}
+
+    @cached_property
+    def types(self) -> set[str] | None:
+        """The types that may stand here; None when any may."""
+        found = [_types_in(group) for group in self.groups]
+        return None if None in found else {name for types in found for name in types or ()}
+
+    @cached_property
+    def objects(self) -> list[Group]:
+        """The groups that an object may fit."""
+        return _taking(self.groups, "object")
+
+    @cached_property
+    def lists(self) -> list[Group]:
+        """The groups that a list may fit."""
+        return _taking(self.groups, "array")
+
+    @cached_property
+    def longest_prefix(self) -> int:
+        """How many items of a list are spoken of one by one; all further ones alike."""
+        return max((len(_prefix(node)) for group in self.groups for node in group), default=0)
+
+    @cached_property
+    def names(self) -> Spellings:
+        """The keys that any object here names."""
+        return Spellings(name for group in self.objects for name in _properties(group))
+
+    @cached_property
+    def optional(self) -> set[str]:
+        """The keys that every object here names, and none needs. The others are data, or needed."""
+        named = set.intersection(*(set(_properties(group)) for group in self.objects)) if self.objects else set()
+        return named.difference(*map(_required, self.objects))
+
+    @cached_property
+    def needed(self) -> set[str]:
+        """The keys that every object here needs."""
+        return set.intersection(*map(_required, self.objects)) if self.objects else set()
+
+    @cached_property
+    def is_closed(self) -> bool:
+        """Whether no object here has other keys than those that are named."""
+        return all(_is_closed(group) for group in self.objects)
+
+    @cached_property
+    def is_map(self) -> bool:
+        """Whether the keys of an object here that are not named are data."""
+        return any(_is_map(group) for group in self.objects)
+
+    def is_patterned(self, key: str) -> bool:
+        """Whether a pattern speaks of a key of an object here."""
+        return any(_matching(node, key) for group in self.objects for node in group)
+
+    @cached_property
+    def texts(self) -> Spellings | None:
+        """The texts that are listed for this place; None where others may stand as well."""
+        found = [_options(group) for group in _taking(self.groups, "string")]
+        return None if None in found else Spellings(option for each in found for option in each or ())
 
 
 # Groups ---------------------------------------------------------------------------------------
 
 
-def types_in(group: Group) -> set[str] | None:
-    """The types that every schema of a group allows; None when all are."""
+def _types_in(group: Group) -> set[str] | None:
+    """The types that every schema of a group allows; None when any is."""
     found: set[str] | None = None
     for node in group:
-        if names := types_of(node) or implied_types(node):
+        if names := types_of(node) or _implied_types(node):
             own = {*names, *(["integer"] if "number" in names else []), *(["null"] if node.get("nullable") is True else [])}
             found = own if found is None else found & own
     return found
 
 
-def taking(groups: Iterable[Group], kind: str) -> list[Group]:
-    """The groups that a value of a type may fit."""
-    return [group for group in groups if (types := types_in(group)) is None or kind in types]
+def _taking(groups: Iterable[Group], kind: str) -> list[Group]:
+    return [group for group in groups if (types := _types_in(group)) is None or kind in types]
 
 
-def implied_types(node: Node) -> list[str]:
+def _implied_types(node: Node) -> list[str]:
     """The types of a node that names none."""
     if isinstance(options := node.get("enum"), list):
         return [type_of(option) for option in options]
@@ -139,34 +205,34 @@ def type_of(value: object) -> str:
             return "object"
 
 
-def properties_of(group: Group) -> dict[str, object]:
-    """The keys that a group names."""
+def _properties(group: Group) -> dict[str, object]:
     found: dict[str, object] = {}
     for node in group:
         found.update(properties if isinstance(properties := node.get("properties"), Mapping) else {})
     return found
 
 
-def required_in(group: Group) -> set[str]:
-    """The keys that an object of a group needs."""
+def _required(group: Group) -> set[str]:
     return {name for node in group for name in _listed(node.get("required")) if isinstance(name, str)}
 
 
-def is_closed(group: Group) -> bool:
-    """Whether an object of a group has no keys but those that are named."""
+def _is_closed(group: Group) -> bool:
     return any(
         node.get(keyword) is False for node in group for keyword in ("additionalProperties", "unevaluatedProperties")
     )
 
 
-def is_map(group: Group) -> bool:
-    """Whether the keys of an object of a group that are not named are data."""
+def _is_map(group: Group) -> bool:
     return any(isinstance(held := node.get("additionalProperties"), Mapping) and held for node in group)
 
 
-def is_patterned(group: Group, key: str) -> bool:
-    """Whether a pattern of a group's speaks of a key."""
-    return any(_matching(node, key) for node in group)
+def _options(group: Group) -> list[str] | None:
+    """The texts that every list in a group has; None when it lists none."""
+    listed = [node["enum"] if "enum" in node else [node["const"]] for node in group if "enum" in node or "const" in node]
+    lists = [one for one in listed if isinstance(one, list)]
+    if not lists:
+        return None
+    return [option for option in lists[0] if isinstance(option, str) and all(option in other for other in lists[1:])]
 
 
 # One node -------------------------------------------------------------------------------------
@@ -211,10 +277,6 @@ def _of_item(node: Node, at: int) -> list[object]:
 
 def _prefix(node: Node) -> Sequence[object]:
     return _listed(node.get("prefixItems")) or _listed(node.get("items"))
-
-
-def _longest_prefix(groups: Groups) -> int:
-    return max((len(_prefix(node)) for group in groups for node in group), default=0)
 
 
 def _referred(node: Node, root: Node) -> Iterator[object]:

@@ -175,7 +175,7 @@ class _Reading:
 
     def run(self) -> Meant:
         tool = self._tool()
-        arguments = self._object(tool.name, self._value())
+        arguments = self._object(tool.name, self._value(tool.name))
         read = msgspec.structs.replace(self.call, name=tool.name, arguments=arguments, raw=None, error=None)
         arguments, wrong = self._fitting(tool, arguments)
         return Meant(msgspec.structs.replace(read, arguments=arguments), read, tool, self.changes, wrong)
@@ -188,7 +188,7 @@ class _Reading:
             self.changes.append(CallChange(code=found.slip, old=self.call.name, new=found.name))
         return self.tools[found.name]
 
-    def _value(self) -> object:
+    def _value(self, name: str) -> object:
         """What came as arguments, read; a text with slips as what it can only mean."""
         given = self.given
         if not isinstance(given, str):
@@ -200,21 +200,21 @@ class _Reading:
             return value_of(given)
         except Unreadable as error:
             if error.error != "invalid_json":
-                raise _unreadable(self.call.name, error) from None
-        return self._mended(given)
+                raise _unreadable(name, error) from None
+        return self._mended(name, given)
 
-    def _mended(self, text: str) -> object:
+    def _mended(self, name: str, text: str) -> object:
         try:
             value, slips = mend(text)
         except Unreadable as error:
-            raise _unreadable(self.call.name, error) from None
+            raise _unreadable(name, error) from None
         self.changes += [CallChange(code=slip, old=text, new=value) for slip in slips]
         return value
 
     def _object(self, name: str, value: object) -> dict[str, object]:
         """The one object that a value is or holds."""
         if isinstance(value, str):
-            value = self._unwrapped(value)
+            value = self._unwrapped(name, value)
         if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
             self.changes.append(CallChange(code="list_for_object", old=value, new=value[0]))
             value = value[0]
@@ -231,7 +231,7 @@ class _Reading:
         except Unreadable as error:
             raise _unreadable(name, error) from None
 
-    def _unwrapped(self, text: str) -> object:
+    def _unwrapped(self, name: str, text: str) -> object:
         """What a text inside the arguments' text holds, when that is JSON again; once."""
         if text.lstrip()[:1] not in ("{", "["):
             return text
@@ -239,8 +239,8 @@ class _Reading:
             value = value_of(text)
         except Unreadable as error:
             if error.error != "invalid_json":
-                raise _unreadable(self.call.name, error) from None
-            value = self._mended(text)
+                raise _unreadable(name, error) from None
+            value = self._mended(name, text)
         self.changes.append(CallChange(code="double_encoded", old=text, new=value))
         return value
 

@@ -9,28 +9,15 @@ likeness, and never through a float that would round.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 from suture.arguments import MAX_DIGITS, Unreadable, bounded_copy, value_of
-from suture.tools.alternatives import (
-    Alternatives,
-    Group,
-    Groups,
-    is_closed,
-    is_map,
-    is_patterned,
-    properties_of,
-    required_in,
-    taking,
-    type_of,
-    types_in,
-)
+from suture.tools.alternatives import Alternatives, Ways, type_of
 from suture.tools.nodes import Node
-from suture.tools.spelling import Spellings
 from suture.tools.words import place_of
 
 Coercion: TypeAlias = Literal[
@@ -79,13 +66,12 @@ class Coerced(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where a value stands, what may stand there (as written, and taken apart), and whether its key may be left out."""
+    """Where a value stands, what may stand there, and whether its key may be left out."""
 
     holder: _Holder
     step: int | str
     path: tuple[int | str, ...]
-    written: Groups
-    apart: Groups
+    ways: Ways
     droppable: bool
 
 
@@ -114,52 +100,41 @@ class _Coercing:
     def run(self) -> Coerced:
         if not self.schema.is_readable:
             return Coerced(self.arguments, [])
-        whole = self.schema.taken_apart(((self.schema.root,),))
-        places = self._inside(self.arguments, (), whole)
+        places = self._inside(self.arguments, (), self.schema.top())
         while places:
             place = places.pop()
             if self._fits(place):
                 continue
             value = self._fitted(place)
             if value is not _GONE and isinstance(value, dict | list):
-                places += self._inside(value, place.path, place.apart)
+                places += self._inside(value, place.path, place.ways)
         return Coerced(bounded_copy(self.arguments), self.changes)
 
     def _fits(self, place: _Place) -> bool:
         """Whether the value fits. JSON schema takes 5.0 for an integer, and a tool may not."""
         value: object = place.holder[place.step]  # type: ignore[index]
-        return self.schema.fits(value, place.written) and not _holds_whole_float(value)
+        return self.schema.fits(value, place.ways) and not _holds_whole_float(value)
 
-    def _inside(self, value: _Holder, path: tuple[int | str, ...], here: Groups) -> list[_Place]:
+    def _inside(self, value: _Holder, path: tuple[int | str, ...], here: Ways) -> list[_Place]:
         """The places in a value, the last first."""
         if isinstance(value, list):
             return [
-                _Place(value, at, (*path, at), *self.schema.below(here, at), droppable=False)
-                for at in reversed(range(len(value)))
+                _Place(value, at, (*path, at), self.schema.below(here, at), False) for at in reversed(range(len(value)))
             ]
-        objects = taking(here, "object")
-        self._rename(value, path, objects)
-        optional = _optional(objects)
+        self._rename(value, path, here)
         return [
-            _Place(value, key, (*path, key), *self.schema.below(here, key), droppable=key in optional)
-            for key in reversed(value)
+            _Place(value, key, (*path, key), self.schema.below(here, key), key in here.optional) for key in reversed(value)
         ]
 
-    def _rename(self, value: dict[str, object], path: tuple[int | str, ...], objects: Sequence[Group]) -> None:
+    def _rename(self, value: dict[str, object], path: tuple[int | str, ...], here: Ways) -> None:
         """Give keys that no parameter has the name of the one that they can only mean. The keys of a map are data."""
-        known = {name: None for group in objects for name in properties_of(group)}
-        unknown = [key for key in value if key not in known]
-        if not unknown or any(is_map(group) for group in objects):
-            return
-        closed = all(is_closed(group) for group in objects)
-        needed = set.intersection(*map(required_in, objects)) if objects else set()
-        spellings = Spellings(known)
         meant: dict[str, list[str]] = {}
-        for key in unknown:
-            fitting = [] if any(is_patterned(group, key) for group in objects) else spellings.alike(key)
-            if len(fitting) == 1 and fitting[0] not in value and (closed or fitting[0] in needed):
+        for key in [] if here.is_map else [key for key in value if key not in here.names]:
+            fitting = [] if here.is_patterned(key) else here.names.alike(key)
+            if len(fitting) == 1 and fitting[0] not in value and (here.is_closed or fitting[0] in here.needed):
                 meant.setdefault(fitting[0], []).append(key)
-        self._give_names(value, path, {keys[0]: name for name, keys in meant.items() if len(keys) == 1})
+        if names := {keys[0]: name for name, keys in meant.items() if len(keys) == 1}:
+            self._give_names(value, path, names)
 
     def _give_names(self, value: dict[str, object], path: tuple[int | str, ...], names: Mapping[str, str]) -> None:
         items = list(value.items())
@@ -174,7 +149,7 @@ class _Coercing:
         """The value at the place, replaced where it has to be and can be."""
         holder, step = place.holder, place.step
         value: object = holder[step]  # type: ignore[index]
-        allowed = _allowed(place.apart)
+        allowed = place.ways.types
         if allowed is None:
             return value
         if value is None and "null" not in allowed and place.droppable and isinstance(holder, dict):
@@ -182,7 +157,7 @@ class _Coercing:
             self._note("null_for_optional", place, None, None)
             return _GONE
         candidates = (
-            _cased(value, place.apart) if type_of(value) in allowed else self._candidates(value, allowed, place.apart)
+            _cased(value, place.ways) if type_of(value) in allowed else self._candidates(value, allowed, place.ways)
         )
         distinct = {(type(each.value), repr(each.value)): each for each in candidates}
         if len(distinct) != 1:
@@ -192,7 +167,7 @@ class _Coercing:
         self._note(candidate.code, place, value, candidate.value)
         return candidate.value
 
-    def _candidates(self, value: object, allowed: set[str], here: Groups) -> Iterator[_Candidate]:
+    def _candidates(self, value: object, allowed: set[str], here: Ways) -> Iterator[_Candidate]:
         """What a value of a type that may not stand here can mean instead."""
         match value:
             case str():
@@ -202,7 +177,7 @@ class _Coercing:
             case [item] if not isinstance(item, list) and type_of(item) in allowed:
                 yield _Candidate(item, "list_for_scalar")
         if "array" in allowed and not isinstance(value, list) and value is not None and _may_be_item(value):
-            items = _allowed(self.schema.below(here, 0)[1])
+            items = self.schema.below(here, 0).types
             if items is not None and type_of(value) in items:
                 yield _Candidate([value], "scalar_for_list")
 
@@ -211,18 +186,6 @@ class _Coercing:
 
 
 _GONE = object()
-
-
-def _allowed(groups: Groups) -> set[str] | None:
-    """The types that may stand at a place; None when any may."""
-    found = [types_in(group) for group in groups]
-    return None if None in found else {name for types in found for name in types or ()}
-
-
-def _optional(objects: Sequence[Group]) -> set[str]:
-    """The keys that every object which may stand here names, and none needs. The others are data, or needed."""
-    named = set.intersection(*(set(properties_of(group)) for group in objects)) if objects else set()
-    return named.difference(*map(required_in, objects))
 
 
 def _holds_whole_float(value: object) -> bool:
@@ -278,22 +241,7 @@ def _may_be_item(value: object) -> bool:
     return bool(value.strip()) and value.strip().lower() not in _NONE and _SEVERAL.search(value) is None
 
 
-def _cased(value: object, here: Groups) -> Iterator[_Candidate]:
+def _cased(value: object, here: Ways) -> Iterator[_Candidate]:
     """The allowed texts that differ from a text in case and separators alone."""
-    if not isinstance(value, str):
-        return
-    found = [_options(group) for group in taking(here, "string")]
-    if None in found:
-        return
-    options = [option for each in found for option in each or ()]
-    if value not in options:
-        yield from (_Candidate(option, "enum_case") for option in Spellings(options).alike(value))
-
-
-def _options(group: Group) -> list[str] | None:
-    """The texts that a group lists, which every list in it has; None when it lists none."""
-    listed = [node["enum"] if "enum" in node else [node["const"]] for node in group if "enum" in node or "const" in node]
-    lists = [one for one in listed if isinstance(one, list)]
-    if not lists:
-        return None
-    return [option for option in lists[0] if isinstance(option, str) and all(option in other for other in lists[1:])]
+    if isinstance(value, str) and here.texts is not None and value not in here.texts:
+        yield from (_Candidate(option, "enum_case") for option in here.texts.alike(value))

@@ -23,10 +23,14 @@ class Spellings:
     """Names, found by any spelling of theirs."""
 
     def __init__(self, names: Iterable[str]) -> None:
+        self._names = dict.fromkeys(names)
         self._found: dict[str | tuple[str, ...], dict[str, None]] = {}
-        for name in names:
+        for name in self._names:
             for key in _keys(name):
                 self._found.setdefault(key, {})[name] = None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
 
     def alike(self, name: str) -> list[str]:
         """The names that differ from it in case and separators at most."""

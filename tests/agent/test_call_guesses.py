@@ -117,6 +117,8 @@ FITTING: list[tuple[Json, object, Json]] = [
     (an_object({}, patternProperties={"^s_": {"type": "string"}}, additionalProperties={"type": "integer"}), {"s_a": "5"}, {}),
     ({"type": ["array", "string"], "items": {"type": "integer"}}, "5", {}),
     ({"enum": ["A", "a"]}, "a", {}),
+    ({"type": "integer"}, 5.0, {}),
+    (an_object({"i": {"type": "integer"}}), {"i": 5.0}, {}),
 ]  # fmt: skip
 
 
@@ -157,6 +159,19 @@ def test_what_fits_one_class_of_a_union_is_no_broken_other() -> None:
     found = check_call({"name": "t", "arguments": given}, [t])
     assert found.call is not None
     assert found.call.arguments == {"p": {"x": "5", "o": None}, "n": 3}
+
+
+def test_a_whole_float_is_an_integer_where_the_tool_takes_none() -> None:
+    """Alone, and beside another value."""
+
+    @suture.tool
+    def t(n: int, m: int, p: Model | None = None) -> None:
+        """Do it."""
+
+    for given in ({"n": 3, "m": 5.0}, {"n": "3", "m": 5.0}, {"n": "3", "m": 5, "p": {"x": 1.0}}):
+        found = check_call({"name": "t", "arguments": given}, [t])
+        assert found.call is not None
+        assert repr(found.call.arguments) == repr({"n": 3, "m": 5, **({"p": {"x": 1}} if "p" in given else {})})
 
 
 # Keys that are data ---------------------------------------------------------------------------

@@ -256,14 +256,18 @@ class _Reading:
     def _coerced(
         self, tool: Checkable, arguments: dict[str, object], wrong: list[str]
     ) -> tuple[dict[str, object], list[str]]:
-        try:
-            fresh, changes = coerced(tool.parameters, arguments)
-        except Unreadable as error:
-            raise _unreadable(tool.name, error) from None
+        fresh, changes, left = arguments, list[CallChange](), wrong
+        for exact in (False, True):
+            try:
+                fresh, changes = coerced(tool.parameters, arguments, exact=exact)
+            except Unreadable as error:
+                raise _unreadable(tool.name, error) from None
+            if changes and not (left := tool.violations(fresh)):
+                break
         if not changes:
             return arguments, wrong
         self.changes += changes
-        return fresh, tool.violations(fresh)
+        return fresh, left
 
 
 # Words ----------------------------------------------------------------------------------------

@@ -80,19 +80,22 @@ class _Candidate(NamedTuple):
     code: Coercion
 
 
-def coerced(schema: Node, arguments: Mapping[str, object]) -> Coerced:
+def coerced(schema: Node, arguments: Mapping[str, object], *, exact: bool = False) -> Coerced:
     """The arguments, with each value that does not fit its place replaced where exactly one other can be meant.
+
+    JSON schema takes 5.0 for an integer; `exact` is for a tool that does not.
 
     Raises:
         Unreadable: what came breaks a bound, or does once texts are read as JSON.
     """
-    return _Coercing(schema, bounded_copy(arguments)).run()
+    return _Coercing(schema, bounded_copy(arguments), exact=exact).run()
 
 
 class _Coercing:
     """One walk over arguments beside their schema, outermost values first; what fits its place is left as it is."""
 
-    def __init__(self, root: Node, arguments: dict[str, object]) -> None:
+    def __init__(self, root: Node, arguments: dict[str, object], *, exact: bool) -> None:
+        self.exact = exact
         self.schema = Alternatives(root)
         self.arguments = arguments
         self.changes: list[CallChange] = []
@@ -111,9 +114,8 @@ class _Coercing:
         return Coerced(bounded_copy(self.arguments), self.changes)
 
     def _fits(self, place: _Place) -> bool:
-        """Whether the value fits. JSON schema takes 5.0 for an integer, and a tool may not."""
         value: object = place.holder[place.step]  # type: ignore[index]
-        return self.schema.fits(value, place.ways) and not _holds_whole_float(value)
+        return self.schema.fits(value, place.ways) and not (self.exact and _holds_whole_float(value))
 
     def _inside(self, value: _Holder, path: tuple[int | str, ...], here: Ways) -> list[_Place]:
         """The places in a value, the last first."""

@@ -123,7 +123,7 @@ def plain(text: str) -> dict[str, object] | list[object] | None:
 
 
 def _quickly(text: str) -> object:
-    """The value in a short text; None when it may be too deep. What is shallow is known by its type, for nothing."""
+    """The value in a text that is short; None when it may be too deep. The type tells what is shallow."""
     try:
         return _decode_shallow(text)
     except msgspec.ValidationError:

@@ -92,9 +92,11 @@ def check_call(
 
     `call` is a `ToolCall`, or a dict of `id`, `name` and `arguments` (JSON text, a dict, or None). `tools` are tools, or
     dicts of `name` and `parameters` (a JSON schema; without one, any arguments fit). Chat Completions' `function` around
-    either is looked into; what only other providers have is refused. `stop_reason` is why the model's turn ended, in any
-    provider's word: a call of a turn that was cut off is never run. Syntax, the tool's name and its arguments are mended
-    where only one thing can be meant, and checked again. Nothing is run, and nothing of the host's is asked.
+    either is looked into; what only other providers have is refused.
+
+    `stop_reason` is why the model's turn ended, in any provider's word:
+    a call of a turn that was cut off is never run. Syntax, the tool's name and its arguments are mended where only one
+    thing can be meant, and checked again. Nothing is run, and nothing of the host's is asked.
 
     Raises:
         ConfigurationError: the call or a tool is none; says what is missing.
@@ -367,8 +369,8 @@ def _checkable(tool: Checkable | Mapping[str, object]) -> Checkable:
     name, parameters = described.get("name"), described.get("parameters")
     if foreign := [key for key in _OTHERS_SCHEMAS if key in described and parameters is None]:
         raise ConfigurationError(
-            f"The tool {name!r} has {foreign[0]!r}, as other providers have it; check_call reads its schema from "
-            "'parameters'."
+            f"The tool {name!r} has {foreign[0]!r}, as other providers have it; "
+            "check_call reads its schema from 'parameters'."
         )
     if not isinstance(name, str) or not (parameters is None or isinstance(parameters, dict)):
         raise ConfigurationError("A tool to check calls against is a Tool, or a dict of 'name' and 'parameters'.")

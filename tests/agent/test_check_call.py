@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -132,6 +133,10 @@ ASK: list[tuple[str, object, str]] = [
     ("invalid_json", "Bern", "not JSON"),
     ("truncated", '{"city": "Be', "send it whole"),
     ("concatenated", '{"city": "a"}{"city": "b"}', "one call for each"),
+    ("invalid_json", '{"city": "a"}, "days": 3', "could belong to it"),
+    ("invalid_json", json.dumps('{"city": "a"}, "days": 3'), "could belong to it"),
+    ("invalid_json", '"city": "a", "near": {"radius_km": 3}', "could belong to it"),
+    ("invalid_json", r'{"city": "C:\dir", "any": "C:\new"}', "for each backslash"),
     ("duplicate_key", '{"city": "a", "city": "b"}', "given twice"),
     ("non_finite_number", '{"city": "a", "lat": NaN}', "finite number"),
     ("lone_surrogate", '{"city": "\\ud83d"}', "half of a surrogate pair"),
@@ -201,6 +206,30 @@ def test_a_turn_that_was_cut_off_runs_nothing(reason: str) -> None:
     found = check({"city": "a"}, stop_reason=reason)
     assert (found.status, found.call, found.code) == ("ask", None, "truncated")
     assert check({"city": "a"}, stop_reason="tool_use").status == "valid"
+
+
+def circle() -> Json:
+    found: Json = {"city": "\ud83d\ude00"}
+    found["any"] = found
+    return found
+
+
+def doubled(times: int) -> Json:
+    value: object = "\ud83d\ude00"
+    for _ in range(times):
+        value = [value, value]
+    return {"city": "a", "any": value}
+
+
+@pytest.mark.parametrize(("given", "code"), [(circle(), "too_deep"), (doubled(50), "too_many_nodes")])
+def test_what_has_no_end_is_bounded_before_it_is_looked_through(given: Json, code: str) -> None:
+    """A dict that holds itself, and one that is small in memory and endless when written."""
+    assert check(given).code == code
+
+
+def test_half_of_a_pair_is_found_beside_what_is_no_dict() -> None:
+    """However the host holds its mappings."""
+    assert check({"city": "a", "any": MappingProxyType({"x": "\ud83d"})}).code == "lone_surrogate"
 
 
 def test_reasons_do_not_repeat_what_was_sent() -> None:

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 import pytest
 
 import suture
+from suture.call_repair import Malformed, corrections_of, side_conversation
 from suture.entries import Correction, read
 from suture.errors import ConfigurationError, Overloaded
 from suture.loop.events import CallCorrected, Event
@@ -17,6 +18,7 @@ from suture.messages import Message, Opaque, ToolCall, ToolResult
 from suture.models.scripted import ScriptedModel, Step
 from suture.session import AsyncSession, Session
 from suture.stores.memory import MemoryStore
+from tests.growth import TIMES, grows
 from tests.judges import assert_all_valid
 
 Driver: TypeAlias = Literal["sync", "async"]
@@ -281,17 +283,32 @@ def test_a_correction_is_taken_in_whatever_form_it_comes(driver: Driver, answer:
     ]
 
 
+OTHERS: list[tuple[dict[str, object], dict[str, object]]] = [
+    (call("c1", "look", {"what": "a"}), call("c1", "look", {"what": "a"})),
+    (call("c1", "look", {"what": "a"}), fixed("c1", "look", {"what": "x"})),
+    (call("c1", "look", {"what": "a"}), call("n1", "look", {"what": "a"})),
+    (call("c1", "send", {"to": "a"}), call("c1", "look", {"what": "x"})),
+    (call("c1", "ping", {}), call("c1", "send", GOOD)),
+    (call("c1", "look", {"what": "a"}), fixed("c9", "look", {"what": "x"})),
+    (call("c1", "look", {"what": "a"}), call("old", "send", GOOD)),
+    (call("c1", "look", {"what": "a"}), call("n1", "correct_call", {"id": "c2"})),
+]
+
+
 @both
-def test_an_id_that_is_there_by_accident_is_no_echo(driver: Driver) -> None:
-    """Servers that count from 0 reuse the ids of the turn: a call of another tool under one is for its own tool's call."""
-    calls = [call("call_0", "send", {"to": "a"}), call("call_1", "look", {"where": "x"})]
-    ran = Ran(
-        driver,
-        [{"calls": calls}, {"calls": [call("call_0", "look", {"what": "x"})]}, {"text": "ok"}],
-        tool_call_repair=True,
-    )
-    assert CALLED == [("look", {"what": "x"})]
-    assert [one.key.split(":")[1] for one in ran.corrections if one.call is not None] == ["1"]
+@pytest.mark.parametrize(("sibling", "answer"), OTHERS, ids=range(len(OTHERS)))
+def test_what_names_another_call_corrects_none(
+    driver: Driver, sibling: dict[str, object], answer: dict[str, object]
+) -> None:
+    """The id of a sibling, of an earlier call or of none that was asked about, and a call of a valid sibling's tool."""
+    bad = call("c2", "look", {"where": "x"}) if sibling["name"] != "ping" else BAD | {"id": "c2"}
+    before: list[Step] = [{"calls": [call("old", "look", {"what": "before"})]}]
+    ran = Ran(driver, [*before, {"calls": [sibling, bad]}, {"calls": [answer]}, {"text": "ok"}], tool_call_repair=True)
+    ran_too = [("look", {"what": "a"})] if sibling == call("c1", "look", {"what": "a"}) else []
+    assert CALLED == [("look", {"what": "before"}), *ran_too]  # noqa: SIM300
+    assert [one.call for one in ran.corrections if one.call is not None] == []
+    assert "was not run" in dict(ran.results)["c2"]
+    ran.assert_valid()
 
 
 @both
@@ -393,6 +410,29 @@ def test_a_function_replaces_the_question(driver: Driver) -> None:
 
 
 @both
+def test_a_function_cannot_change_what_is_recorded(driver: Driver) -> None:
+    """The history and the calls that it gets are its own."""
+
+    def correct(history: tuple[Message, ...], calls: dict[str, ToolCall], tools: dict[str, suture.Tool]) -> object:
+        for one in [
+            *calls.values(),
+            *(part for message in history for part in message.parts if isinstance(part, ToolCall)),
+        ]:
+            assert one.arguments is not None
+            one.arguments["to"] = "mallory"
+        tools.clear()
+        return {}
+
+    ran = Ran(
+        driver,
+        [{"calls": [call("c1", "look", {"what": "a"}), BAD | {"id": "c2"}]}, {"text": "ok"}],
+        tool_call_repair=correct,
+    )
+    assert ran.results[0] == ("c1", "saw a")
+    assert "mallory" not in str([ran.session.messages, *(request.messages for request in ran.model.requests)])
+
+
+@both
 def test_a_function_may_be_awaited(driver: Driver) -> None:
     """As every hook."""
 
@@ -408,6 +448,52 @@ def _raise(*_: object) -> object:
     raise ValueError("oops")
 
 
+def nested(levels: int) -> list[object]:
+    found: list[object] = []
+    for _ in range(levels):
+        found = [found]
+    return found
+
+
+def circle() -> dict[str, object]:
+    found: dict[str, object] = {"to": "42", "total": 900}
+    found["self"] = [found]
+    return found
+
+
+class Broken(Mapping[str, object]):
+    """A mapping, and a text, that fails wherever it is looked at."""
+
+    def __getitem__(self, key: str) -> object:
+        raise ValueError("oops")
+
+    def __iter__(self) -> Any:
+        raise ValueError("oops")
+
+    def __len__(self) -> int:
+        return 1
+
+    def __str__(self) -> str:
+        raise ValueError("oops")
+
+    __repr__ = __str__
+    __hash__ = object.__hash__
+
+
+BAD_ARGUMENTS: list[Callable[[], object]] = [
+    object,
+    Broken,
+    circle,
+    lambda: [circle()],
+    lambda: nested(100_000),
+    lambda: [{(1, 2): 3}],
+    lambda: {Broken(): 1},
+    lambda: {"to": "42", "total": Broken()},
+    lambda: {"to": "42", "total": b"900"},
+    lambda: 5,
+]
+
+
 @both
 @pytest.mark.spec("S67")
 @pytest.mark.parametrize(
@@ -420,10 +506,15 @@ def _raise(*_: object) -> object:
         lambda *_: {"c1": {"arguments": GOOD}},
         lambda *_: {"c1": "send"},
         lambda *_: {"c9": {"name": "send", "arguments": GOOD}},
-        lambda *_: {"c1": {"name": "send", "arguments": object()}},
+        lambda *_: Broken(),
+        lambda *_: {"c1": Broken()},
+        lambda *_: {Broken(): {"name": "send", "arguments": GOOD}},
+        lambda *_: {"c1": ToolCall("z", 5, dict(GOOD))},  # type: ignore[arg-type]
+        *(lambda *_, made=made: {"c1": {"name": "send", "arguments": made()}} for made in BAD_ARGUMENTS),
+        *(lambda *_, made=made: {"c1": ToolCall("z", "send", made())} for made in BAD_ARGUMENTS),
         _raise,
     ],
-    ids=range(9),
+    ids=range(12 + 2 * len(BAD_ARGUMENTS)),
 )
 def test_what_is_no_correction_is_none(driver: Driver, correct: Callable[..., object]) -> None:
     """Anything but a mapping of known calls to named ones leaves the calls as they are; so does an error."""
@@ -553,8 +644,52 @@ def test_a_wrong_option_is_named(wrong: Any) -> None:
         suture.Agent(ScriptedModel([]), tool_call_repair=wrong)
 
 
-@pytest.mark.parametrize("rounds", [0, -1, 6, 1.5, True, "1"])
+@pytest.mark.parametrize("rounds", [0, -1, 6, 1.5, 1.0, True, "1"])
 def test_rounds_are_bounded(rounds: Any) -> None:
     """A model that never gets it right is not asked for ever."""
     with pytest.raises(ConfigurationError, match="1 to 5"):
         suture.ToolCallRepair(rounds=rounds)
+
+
+# What is asked --------------------------------------------------------------------------------
+
+
+def question(malformed: int, words: int = 10) -> str:
+    """The question about so many calls, each with so many words in it."""
+    calls = [
+        Malformed(f"3:{n}", ToolCall(f"c{n}", "send", {"to": "w " * words}), "'total' is missing") for n in range(malformed)
+    ]
+    return side_conversation([], calls, {"send": send, "look": look}).messages[-1].text
+
+
+def test_a_schema_is_told_once() -> None:
+    """However many calls of its tool there are."""
+    assert question(3).count("parameters of 'send'") == 1
+
+
+def test_a_question_is_bounded() -> None:
+    """Beyond so many calls, or so much text, the rest is not asked about: it is answered as without repair."""
+    assert "32. id 'c31'" in question(1000)
+    assert "33. id" not in question(1000)
+    assert len(question(1000, 100_000)) < 70_000
+
+
+def test_many_calls_take_no_longer_each() -> None:
+    """What is asked of a long turn, and what its answers are for."""
+
+    def work(n: int) -> None:
+        calls = [Malformed(f"3:{at}", ToolCall(f"c{at}", "send", {}), "wrong") for at in range(n)]
+        side_conversation([], calls, {"send": send})
+        answers = [ToolCall(f"c{at}", "send", dict(GOOD)) for at in range(n)]
+        assert len(corrections_of(suture.Assistant(tuple(answers)), calls, {"send": send}, [])) == n
+
+    assert grows(work, 500) < 3 * TIMES
+
+
+def test_an_id_that_is_the_key_of_another_call_is_not_shown() -> None:
+    """An answer to it would be for the other."""
+    calls = [Malformed("3:0", ToolCall("3:1", "send", {}), "wrong"), Malformed("3:1", ToolCall("c", "look", {}), "wrong")]
+    asked = side_conversation([], calls, {"send": send, "look": look}).messages[-1].text
+    assert "id '3:0': 'send'" in asked
+    answer = ToolCall("x", "correct_call", {"id": "3:0", "name": "send", "arguments": GOOD})
+    assert list(corrections_of(suture.Assistant((answer,)), calls, {"send": send, "look": look}, [])) == ["3:0"]

@@ -18,6 +18,14 @@ MENDED = [
     ('Sure:\n```json\n{"a": 1}\n```\nDone.', {"a": 1}, ["surrounding_text", "code_fence"]),
     ('{"a": 1} I will read it now.', {"a": 1}, ["surrounding_text"]),
     ('<|tool_call|>{"a": 1}<|end|>', {"a": 1}, ["surrounding_text"]),
+    ('<tool_call>\n{"a": 1}\n</tool_call>', {"a": 1}, ["surrounding_text"]),
+    ('</think>{"a": 1};', {"a": 1}, ["surrounding_text"]),
+    ('`{"a": 1}`', {"a": 1}, ["surrounding_text"]),
+    ('Here\'s the call to get_weather: {"a": 1}', {"a": 1}, ["surrounding_text"]),
+    ('Sure, I will call it now.\n\n{"a": 1}', {"a": 1}, ["surrounding_text"]),
+    ('Voilà, les arguments :\n{"a": 1}', {"a": 1}, ["surrounding_text"]),
+    ('<|channel|>commentary json<|message|>{"a": 1}<|call|>', {"a": 1}, ["surrounding_text"]),
+    ('Sure:\n```json\n{"a": 1}', {"a": 1}, ["surrounding_text", "code_fence"]),
     ('{"a": 1, // one\n "b": 2 /* two */, # three\n}', {"a": 1, "b": 2}, ["comment", "trailing_comma"]),
     ("{'a': 'it is', 'b': True, 'c': None}", {"a": "it is", "b": True, "c": None}, ["single_quotes", "python_literal"]),
     ("{'a': 'it\\'s'}", {"a": "it's"}, ["single_quotes"]),
@@ -25,6 +33,8 @@ MENDED = [
     ('{a: 1, $b_2: "x"}', {"a": 1, "$b_2": "x"}, ["unquoted_key"]),
     ('{"a": "\tif ok {\n\t}"}', {"a": "\tif ok {\n\t}"}, ["control_characters"]),
     (r'{"a": "C:\Users\docs\x.md"}', {"a": r"C:\Users\docs\x.md"}, ["bad_escape"]),
+    (r'{"a": "C:\xampp\Upload", "b": "1\n2"}', {"a": r"C:\xampp\Upload", "b": "1\n2"}, ["bad_escape"]),
+    (r'{"a": "\d\.\$", "b": "Note:\n"}', {"a": r"\d\.\$", "b": "Note:\n"}, ["bad_escape"]),
     (r'{"a": "grep \"\d+\""}', {"a": r'grep "\d+"'}, ["bad_escape"]),
     ('{"a": "// no comment, ```no fence```"}', {"a": "// no comment, ```no fence```"}, []),
     ('[{"a": 1}]', [{"a": 1}], []),
@@ -67,6 +77,80 @@ REFUSED = [
 ]  # fmt: skip
 
 
+# What stands around the value could be arguments, or says that the value is not meant.
+SURROUNDED = [
+    '{"path":"a"}, "content": "hello"',
+    '{"path":"a"},"content":"hel',
+    '{"path":"a"},',
+    '{"path":"a"} "content":"b"',
+    '{"path":"a"} "b"',
+    '{"path":"a"} 5',
+    '{"path":"a"} content: b',
+    '{"path":"a"} content',
+    '{"path":"a"} content=b',
+    '{"path":"a"} is what I would not run.',
+    '{"path":"a"}) ',
+    '{"path":"a"}<content>Hello.</content>',
+    '{"path":"a"}<content>',
+    '{"path":"a"}</path>Hello.</content>',
+    '{"path":"a"}<|content|>Hello.',
+    '{"path":"a"}\n```\nHello.\n```',
+    "'path': 'Bern', 'opts': {'path': 'x'}",
+    'path="a", opts={"path":"x"}',
+    'path: a, opts: {"path":"x"}',
+    'opts: {"path":"x"}',
+    'opts:\n  {"path":"x"}',
+    'the path, opts: {"path":"x"}',
+    't("a", {"path":"x"})',
+    't({"path":"x"})',
+    'path: "a"\n{"path":"b"}',
+    'Bern\n{"path":"b"}',
+    'Bern, Basel\n{"path":"b"}',
+    'a b,\n{"path":"b"}',
+    '5\n{"path":"b"}',
+    '- a b\n- {"path":"b"}',
+    '<path>a</path>{"path":"b"}',
+    '<path>a<opts>{"path":"b"}',
+    'ent": "x", "opts": {"path":"b"}',
+    'th": {"path":"b"}',
+    ': {"path":"b"}',
+    'Do not run {"path":"x"}',
+    'Instead of {"path":"x"} I would ask you.',
+]  # fmt: skip
+
+# Each stands for something by the rules of another language.
+ESCAPES = [r"\x1b", r"\U0001F600", r"\033", r"\0", r"\N{DASH}", r"\u12", r"\users", r"\a", r"\v", "\\\n"]
+
+DRIVES = [
+    r'{"path":"C:\dir","content":"C:\new"}',
+    r'{"path":"C:\temp","content":["D:\dir"]}',
+    r"{'a': 'see E:\reports', 'b': '\d'}",
+]
+
+
+@pytest.mark.parametrize("text", SURROUNDED)
+def test_what_stands_around_a_value_is_not_dropped(text: str) -> None:
+    """It could belong to the value, or be of another; inside of a text of its own as well."""
+    for given_ in (text, json.dumps(text)[1:-1]):
+        with pytest.raises(Unreadable):
+            mend(given_)
+
+
+@pytest.mark.parametrize("quote", ['"', "'"])
+@pytest.mark.parametrize("escape", ESCAPES)
+def test_an_escape_of_another_language_is_no_backslash(escape: str, quote: str) -> None:
+    """Whether a character or the backslash was meant, nobody knows."""
+    with pytest.raises(Unreadable, match="for each backslash"):
+        mend(f"{{{quote}a{quote}: {quote}x{escape} y{quote},}}")
+
+
+@pytest.mark.parametrize("text", DRIVES)
+def test_a_path_beside_an_unescaped_one_is_no_line_break(text: str) -> None:
+    """Where one path has backslashes that escape nothing, the n behind another's drive may be a name."""
+    with pytest.raises(Unreadable, match="for each backslash"):
+        mend(text)
+
+
 @pytest.mark.parametrize(("text", "value", "slips"), MENDED)
 def test_a_slip_is_mended_where_only_one_thing_can_be_meant(text: str, value: object, slips: list[str]) -> None:
     """The value, and each slip by its name."""
@@ -103,3 +187,61 @@ def test_nothing_cut_off_is_ever_completed(value: dict[str, object], cut: int) -
     text = json.dumps(value)
     with pytest.raises(Unreadable):
         mend(text[: max(1, len(text) - cut)])
+
+
+SLOPPY = [
+    "Here you are:\n```json\n{text}\n```\nI will run it now.",
+    "<|tool_call|>{text}<|end|>",
+    "{text};",
+]
+
+
+@given(
+    value=st.dictionaries(st.text(), VALUES, max_size=4),
+    frame=st.sampled_from(SLOPPY),
+    start=st.integers(0, 400),
+    end=st.integers(0, 400),
+)
+def test_no_part_of_a_text_with_slips_means_something_else(
+    value: dict[str, object], frame: str, start: int, end: int
+) -> None:
+    """Cut anywhere, at both ends, it is refused or means what the whole does."""
+    for written in (json.dumps(value), repr(value), json.dumps(value)[:-1] + ",}" if value else "{}"):
+        text = frame.replace("{text}", written)
+        _assert_whole_or_refused(text[start : len(text) - end], value)
+
+
+@given(
+    value=st.dictionaries(st.text(), VALUES, max_size=3),
+    more=VALUES,
+    behind=st.booleans(),
+    start=st.integers(0, 60),
+    end=st.integers(0, 60),
+)
+def test_no_part_of_glued_arguments_is_taken_for_all(
+    value: dict[str, object], more: object, behind: bool, start: int, end: int
+) -> None:
+    """An object beside other arguments, whose braces are missing, is refused however much of them is left."""
+    key = f'"more": {json.dumps(more)}'
+    text, least = json.dumps(value), len(json.dumps(value)) + 1
+    glued = f"{text}, {key}" if behind else f'{key}, "object": {text}'
+    for part in (glued[start:], glued[: max(least, len(glued) - end)] if behind else glued[: len(glued) - end]):
+        if part.strip() != text:
+            with pytest.raises(Unreadable):
+                _object_of(part)
+
+
+def _object_of(text: str) -> dict[str, object]:
+    """The object that a text means; what means something else is of no use as arguments."""
+    value = mend(text).value
+    if not isinstance(value, dict):
+        raise Unreadable("invalid_arguments", "no object")
+    return value
+
+
+def _assert_whole_or_refused(text: str, value: dict[str, object]) -> None:
+    try:
+        found = _object_of(text)
+    except Unreadable:
+        return
+    assert repr(found) == repr(value)

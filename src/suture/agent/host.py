@@ -63,7 +63,8 @@ def _call(job: HostJob, ctx: Context, plan: Plan) -> object:
             return plan.before_tool(own(job.attempt.call), ctx)
         case CorrectJob():
             assert callable(plan.repair)
-            return plan.repair(job.history, {key: own(call) for key, call in job.calls.items()}, dict(plan.tools))
+            history, calls = deepcopy(job.history), {key: own(call) for key, call in job.calls.items()}
+            return plan.repair(history, calls, dict(plan.tools))
         case _:
             assert_never(job)
 

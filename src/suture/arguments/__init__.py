@@ -19,8 +19,8 @@ from suture.arguments.strict import (
     kind_of,
     parse,
     plain,
-    require_whole_texts,
     value_of,
+    whole_copy,
 )
 
 __all__ = [
@@ -40,6 +40,6 @@ __all__ = [
     "mend",
     "parse",
     "plain",
-    "require_whole_texts",
     "value_of",
+    "whole_copy",
 ]

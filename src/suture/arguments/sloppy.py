@@ -1,8 +1,8 @@
 """A complete JSON value with slips of syntax, read as what it can only mean.
 
-Taken: text and fences around one value, comments, trailing commas, Python's quotes and literals, keys without quotes,
-raw control characters, and backslashes that escape nothing. Refused: a text that ends before its value does, more than
-one value, anything whose reading would be a guess. Each character is looked at once.
+Taken: fences around one value and words that can be no part of it, comments, trailing commas, Python's quotes and
+literals, keys without quotes, raw control characters, and backslashes that escape nothing anywhere. Refused: a text that
+ends before its value does, more than one value, anything whose reading would be a guess. Each character is looked at once.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from typing import Literal, NamedTuple, TypeAlias
 
 from suture.arguments.strict import MAX_DEPTH, MAX_DIGITS, MAX_NODES, MAX_NUMBER, Unreadable
+from suture.arguments.surroundings import is_lead, is_tail
 from suture.canonical import is_encodable
 
 Slip: TypeAlias = Literal[
@@ -37,8 +38,10 @@ _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?(?
 _WORD = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
 _PLAIN = {'"': re.compile(r'[^"\\]*'), "'": re.compile(r"[^'\\]*")}
 _HEX = re.compile(r"u[0-9a-fA-F]{4}")
+# What escapes something in Python, JavaScript or a shell, and so need not stand for itself.
+_ESCAPES_ELSEWHERE = re.compile(r"x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|N\{|[0-7uav\r\n]")
+_DRIVE = re.compile(r"(?:\A|.*[^A-Za-z0-9])[A-Za-z]:", re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x1f]")
-_BRACKET = re.compile(r"[\[\]{}]")
 _OPENING = re.compile(r"[\[{]")
 _ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "/": "/", "\\": "\\"}
 _LITERALS = {"true": True, "false": False, "null": None}
@@ -75,6 +78,7 @@ class _Reader:
         self.slips: dict[Slip, None] = {}
         self.stack: list[dict[str, object] | list[object]] = []
         self.nodes = 0
+        self.drive = False  # whether an escape stood behind a drive's letter
 
     def run(self) -> Mended:
         fenced = self._open()
@@ -82,6 +86,8 @@ class _Reader:
         while self.stack:
             self._step(self.stack[-1])
         self._close(fenced=fenced)
+        if self.drive and "bad_escape" in self.slips:
+            raise _backslashes("a backslash behind a drive's letter escapes something, beside others that escape nothing")
         return Mended(value, tuple(self.slips))
 
     # Around the value
@@ -99,7 +105,10 @@ class _Reader:
         start = _OPENING.search(self.text, self.at)
         if start is None:
             raise Unreadable("invalid_json", "The arguments are plain text, not JSON. Send one JSON object.")
-        before, self.at = self.text[: start.start()], start.start()
+        before = self.text[: start.start()]
+        if not is_lead(before):
+            raise self._surrounded("before")
+        self.at = start.start()
         self.slips["surrounding_text"] = None
         if _FENCE_BEFORE.search(before) is None:
             return False
@@ -116,9 +125,8 @@ class _Reader:
             return
         if rest.lstrip(", \t\r\n").startswith(("{", "[")):
             raise Unreadable("concatenated", "More than one JSON value was sent in one call; make one call for each.")
-        if _BRACKET.search(rest):
-            where = f"behind the JSON value, at character {self.at}, {self._found()} follows"
-            raise Unreadable("invalid_json", f"The arguments are not valid JSON: {where}. Send one JSON object alone.")
+        if not is_tail(rest):
+            raise self._surrounded("behind")
         self.slips["surrounding_text"] = None
 
     # Values
@@ -223,8 +231,7 @@ class _Reader:
             pieces.append(piece)
             kinds.add(kind)
         if "stray" in kinds and "escape" in kinds:
-            problem = "a text has backslashes that escape nothing beside some that do"
-            raise Unreadable("invalid_json", f"The arguments are not valid JSON: {problem}; write \\\\ for each backslash.")
+            raise _backslashes("a text has backslashes that escape nothing beside some that do")
         self._note_slips(quote, start, kinds)
         self.at += 1
         text = "".join(pieces)
@@ -241,7 +248,10 @@ class _Reader:
             self.slips["control_characters"] = None
 
     def _escape(self, quote: str) -> tuple[str, _Escape]:
-        """What the backslash here stands for; a quote behind one is a quote, whatever the others do."""
+        """What the backslash here stands for; a quote behind one is a quote, whatever the others do.
+
+        One that escapes something elsewhere is refused: nobody knows whose rules were meant.
+        """
         following = self.text[self.at + 1 : self.at + 2]
         if following in ('"', "'"):
             if following != quote and quote == '"':
@@ -252,8 +262,11 @@ class _Reader:
             self.at = found.end()
             return chr(int(found[0][1:], 16)), "escape"
         if following in _ESCAPES:
+            self.drive |= following in "nrtbf" and _DRIVE.fullmatch(self.text, self.at - 3, self.at) is not None
             self.at += 2
             return _ESCAPES[following], "escape"
+        if _ESCAPES_ELSEWHERE.match(self.text, self.at + 1):
+            raise _backslashes("a backslash escapes what JSON does not")
         self.at += 1
         return "\\", "stray"
 
@@ -279,6 +292,10 @@ class _Reader:
             self.slips["comment"] = None
             self.at = comment.end()
 
+    def _surrounded(self, where: str) -> Unreadable:
+        what = f"{where} the JSON value, at character {self.at}, stands {self._found()}, which could belong to it"
+        return Unreadable("invalid_json", f"The arguments are not valid JSON: {what}. Send one JSON object alone.")
+
     def _unexpected(self, expected: str) -> Unreadable:
         where = f"at character {self.at}: {expected}, found {self._found()}"
         return Unreadable("invalid_json", f"The arguments are not valid JSON {where}. Send one JSON object.")
@@ -286,6 +303,10 @@ class _Reader:
     def _found(self) -> str:
         """One character: what was sent is not repeated."""
         return repr(self.text[self.at : self.at + 1])
+
+
+def _backslashes(problem: str) -> Unreadable:
+    return Unreadable("invalid_json", f"The arguments are not valid JSON: {problem}; write \\\\ for each backslash.")
 
 
 def _end_of(holder: dict[str, object] | list[object]) -> str:

@@ -245,20 +245,24 @@ def bounded_copy(root: Holder) -> dict[str, object]:
     return copies
 
 
-def require_whole_texts(value: object) -> None:
-    """Return when no text in a JSON value holds half of a surrogate pair, of which nobody knows the other half.
+def whole_copy(root: Holder) -> dict[str, object]:
+    """A copy of the object, in which no text held half of a surrogate pair, of which nobody knows the other half.
 
     Raises:
-        Unreadable: one does.
+        Unreadable: it breaks a bound, holds what is not JSON, or half of a pair.
     """
+    copied = bounded_copy(root)  # first, since only what is bounded can be looked through
+    _require_whole_texts(root)
+    return copied
+
+
+def _require_whole_texts(value: object) -> None:
     try:
         _encode(value)
-    except UnicodeEncodeError:
+    except (TypeError, ValueError, msgspec.MsgspecError):  # a text with halves, or a mapping that is no dict
         if any(_HALF.search(text) for text in _texts(value)):
             what = "A text holds half of a surrogate pair, as a cut through an emoji leaves it; send the whole character."
             raise Unreadable("lone_surrogate", what) from None
-    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
-        return  # what is no JSON at all is found by whoever copies it
 
 
 def _texts(root: object) -> Iterator[str]:

@@ -97,7 +97,7 @@ class Correcting:
         usage = outcome.message.usage
         self.usage += usage or Usage()
         self.unrecorded += usage or Usage()
-        return corrections_of(outcome.message, malformed, self.plan.tools), "model", usage
+        return corrections_of(outcome.message, malformed, self.plan.tools, history), "model", usage
 
     def _taken(
         self, left: Sequence[Refusal], corrections: Mapping[str, ToolCall], by: Corrector, usage: Usage | None

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
-from suture.arguments import Unreadable, bounded_copy, is_small, kind_of, mend, plain, require_whole_texts, value_of
+from suture.arguments import Unreadable, is_small, kind_of, mend, plain, value_of, whole_copy
 from suture.errors import ConfigurationError
 from suture.messages import ToolCall
 from suture.tools.coercion import CallChange, coerced
@@ -177,7 +177,7 @@ class _Reading:
 
     def run(self) -> Meant:
         tool = self._tool()
-        arguments = self._object(tool.name, self._value())
+        arguments = self._object(tool.name, self._value(tool.name))
         read = msgspec.structs.replace(self.call, name=tool.name, arguments=arguments, raw=None, error=None)
         arguments, wrong = self._fitting(tool, arguments)
         return Meant(msgspec.structs.replace(read, arguments=arguments), read, tool, self.changes, wrong)
@@ -190,7 +190,7 @@ class _Reading:
             self.changes.append(CallChange(code=found.slip, old=self.call.name, new=found.name))
         return self.tools[found.name]
 
-    def _value(self) -> object:
+    def _value(self, name: str) -> object:
         """What came as arguments, read; a text with slips as what it can only mean."""
         given = self.given
         if not isinstance(given, str):
@@ -202,21 +202,21 @@ class _Reading:
             return value_of(given)
         except Unreadable as error:
             if error.error != "invalid_json":
-                raise _unreadable(self.call.name, error) from None
-        return self._mended(given)
+                raise _unreadable(name, error) from None
+        return self._mended(name, given)
 
-    def _mended(self, text: str) -> object:
+    def _mended(self, name: str, text: str) -> object:
         try:
             value, slips = mend(text)
         except Unreadable as error:
-            raise _unreadable(self.call.name, error) from None
+            raise _unreadable(name, error) from None
         self.changes += [CallChange(code=slip, old=text, new=value) for slip in slips]
         return value
 
     def _object(self, name: str, value: object) -> dict[str, object]:
         """The one object that a value is or holds."""
         if isinstance(value, str):
-            value = self._unwrapped(value)
+            value = self._unwrapped(name, value)
         if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
             self.changes.append(CallChange(code="list_for_object", old=value, new=value[0]))
             value = value[0]
@@ -229,12 +229,11 @@ class _Reading:
         if isinstance(self.given, str) and is_small(self.given):
             return value
         try:
-            require_whole_texts(value)
-            return bounded_copy(value)
+            return whole_copy(value)
         except Unreadable as error:
             raise _unreadable(name, error) from None
 
-    def _unwrapped(self, text: str) -> object:
+    def _unwrapped(self, name: str, text: str) -> object:
         """What a text inside the arguments' text holds, when that is JSON again; once."""
         if text.lstrip()[:1] not in ("{", "["):
             return text
@@ -242,8 +241,8 @@ class _Reading:
             value = value_of(text)
         except Unreadable as error:
             if error.error != "invalid_json":
-                raise _unreadable(self.call.name, error) from None
-            value = self._mended(text)
+                raise _unreadable(name, error) from None
+            value = self._mended(name, text)
         self.changes.append(CallChange(code="double_encoded", old=text, new=value))
         return value
 
@@ -259,14 +258,18 @@ class _Reading:
     def _coerced(
         self, tool: Checkable, arguments: dict[str, object], wrong: list[str]
     ) -> tuple[dict[str, object], list[str]]:
-        try:
-            fresh, changes = coerced(tool.parameters, arguments)
-        except Unreadable as error:
-            raise _unreadable(tool.name, error) from None
+        fresh, changes, left = arguments, list[CallChange](), wrong
+        for exact in (False, True):
+            try:
+                fresh, changes = coerced(tool.parameters, arguments, exact=exact)
+            except Unreadable as error:
+                raise _unreadable(tool.name, error) from None
+            if changes and not (left := tool.violations(fresh)):
+                break
         if not changes:
             return arguments, wrong
         self.changes += changes
-        return fresh, tool.violations(fresh)
+        return fresh, left
 
 
 # Words ----------------------------------------------------------------------------------------
@@ -281,6 +284,8 @@ def _nameless(name: str, found: Unnamed, known: list[str]) -> str:
         case "concatenated":
             both = " and ".join(map(repr, found.near))
             return f"Two calls run into each other, of {both}; make one call for each. None was run."
+        case "name_overfull":
+            return f"More than the name of a tool stands in it; call {found.near[0]!r} by that alone. The call was not run."
         case "unknown_tool":
             return unknown_name("tool", name, known) + ". The call was not run."
 

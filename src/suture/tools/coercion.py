@@ -9,15 +9,15 @@ likeness, and never through a float that would round.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 from suture.arguments import MAX_DIGITS, Unreadable, bounded_copy, value_of
-from suture.tools.naming import fold
-from suture.tools.nodes import Node, below, flat, names_of, objects_among, types_of
+from suture.tools.alternatives import Alternatives, Ways, type_of
+from suture.tools.nodes import Node
 from suture.tools.words import place_of
 
 Coercion: TypeAlias = Literal[
@@ -37,7 +37,12 @@ Coercion: TypeAlias = Literal[
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?")
-_SEPARATED = re.compile(r"[,;\n]")
+# What separates items, begins one of several, or quotes one; and words that say there is none.
+_SEVERAL = re.compile(
+    r"""[,;|<>"\[\]{}\t\r\n\u2028\u2029、，；،·•]|(?<!\w)'|'(?!\w)|\A\s*(?:[-*+–]\s|\d+[.)]\s)|\s(?:and|or|&|\+|/)\s""",
+    re.IGNORECASE,
+)
+_NONE = frozenset(("none", "null", "nil", "undefined", "n/a", "nan"))
 _EXACT = 2**53  # up to here every whole float is that integer
 _LONGEST_NUMBER = 400
 
@@ -61,11 +66,13 @@ class Coerced(NamedTuple):
 
 
 class _Place(NamedTuple):
+    """Where a value stands, what may stand there, and whether its key may be left out."""
+
     holder: _Holder
     step: int | str
     path: tuple[int | str, ...]
-    nodes: Sequence[Node]
-    needed: bool
+    ways: Ways
+    droppable: bool
 
 
 class _Candidate(NamedTuple):
@@ -73,75 +80,87 @@ class _Candidate(NamedTuple):
     code: Coercion
 
 
-def coerced(schema: Node, arguments: Mapping[str, object]) -> Coerced:
+def coerced(schema: Node, arguments: Mapping[str, object], *, exact: bool = False) -> Coerced:
     """The arguments, with each value that does not fit its place replaced where exactly one other can be meant.
+
+    JSON schema takes 5.0 for an integer; `exact` is for a tool that does not.
 
     Raises:
         Unreadable: what came breaks a bound, or does once texts are read as JSON.
     """
-    return _Coercing(schema, bounded_copy(arguments)).run()
+    return _Coercing(schema, bounded_copy(arguments), exact=exact).run()
 
 
 class _Coercing:
-    """One walk over arguments beside their schema, outermost values first."""
+    """One walk over arguments beside their schema, outermost values first; what fits its place is left as it is."""
 
-    def __init__(self, root: Node, arguments: dict[str, object]) -> None:
-        self.root = root
+    def __init__(self, root: Node, arguments: dict[str, object], *, exact: bool) -> None:
+        self.exact = exact
+        self.schema = Alternatives(root)
         self.arguments = arguments
         self.changes: list[CallChange] = []
 
     def run(self) -> Coerced:
-        places = self._inside(self.arguments, (), flat([self.root], self.root))
+        if not self.schema.is_readable:
+            return Coerced(self.arguments, [])
+        places = self._inside(self.arguments, (), self.schema.top())
         while places:
             place = places.pop()
-            here = flat(place.nodes, self.root)
-            value = self._fitted(place, here)
+            if self._fits(place):
+                continue
+            value = self._fitted(place)
             if value is not _GONE and isinstance(value, dict | list):
-                places += self._inside(value, place.path, here)
+                places += self._inside(value, place.path, place.ways)
         return Coerced(bounded_copy(self.arguments), self.changes)
 
-    def _inside(self, value: _Holder, path: tuple[int | str, ...], here: Sequence[Node]) -> list[_Place]:
+    def _fits(self, place: _Place) -> bool:
+        value: object = place.holder[place.step]  # type: ignore[index]
+        return self.schema.fits(value, place.ways) and not (self.exact and _holds_whole_float(value))
+
+    def _inside(self, value: _Holder, path: tuple[int | str, ...], here: Ways) -> list[_Place]:
         """The places in a value, the last first."""
         if isinstance(value, list):
-            return [_Place(value, at, (*path, at), below(here, at), True) for at in reversed(range(len(value)))]
-        objects = objects_among(here)
-        self._rename(value, path, objects)
-        needed = {name for node in objects for name in _required(node)}
-        return [_Place(value, key, (*path, key), below(here, key), key in needed) for key in reversed(value)]
+            return [
+                _Place(value, at, (*path, at), self.schema.below(here, at), False) for at in reversed(range(len(value)))
+            ]
+        self._rename(value, path, here)
+        return [
+            _Place(value, key, (*path, key), self.schema.below(here, key), key in here.optional) for key in reversed(value)
+        ]
 
-    def _rename(self, value: dict[str, object], path: tuple[int | str, ...], objects: Sequence[Node]) -> None:
-        """Give keys that no parameter has the name of the one that they can only mean."""
-        known = names_of(objects)
-        closed = bool(objects) and all(node.get("additionalProperties") is False for node in objects)
-        needed = {name for node in objects for name in _required(node)}
+    def _rename(self, value: dict[str, object], path: tuple[int | str, ...], here: Ways) -> None:
+        """Give keys that no parameter has the name of the one that they can only mean. The keys of a map are data."""
         meant: dict[str, list[str]] = {}
-        for key in [key for key in value if key not in known]:
-            fitting = [name for name in known if fold(name) == fold(key)]
-            if len(fitting) == 1 and fitting[0] not in value and (closed or fitting[0] in needed):
+        for key in [] if here.is_map else [key for key in value if key not in here.names]:
+            fitting = [] if here.is_patterned(key) else here.names.alike(key)
+            if len(fitting) == 1 and fitting[0] not in value and (here.is_closed or fitting[0] in here.needed):
                 meant.setdefault(fitting[0], []).append(key)
-        renamed = {keys[0]: name for name, keys in meant.items() if len(keys) == 1}
-        if not renamed:
-            return
+        if names := {keys[0]: name for name, keys in meant.items() if len(keys) == 1}:
+            self._give_names(value, path, names)
+
+    def _give_names(self, value: dict[str, object], path: tuple[int | str, ...], names: Mapping[str, str]) -> None:
         items = list(value.items())
         value.clear()
         for key, item in items:
-            value[renamed.get(key, key)] = item
-        for old, new in renamed.items():
+            value[names.get(key, key)] = item
+        for old, new in names.items():
             place = place_of([*path, new])
             self.changes.append(CallChange(code="parameter_case", path=place, old=old, new=new))
 
-    def _fitted(self, place: _Place, here: Sequence[Node]) -> object:
+    def _fitted(self, place: _Place) -> object:
         """The value at the place, replaced where it has to be and can be."""
         holder, step = place.holder, place.step
         value: object = holder[step]  # type: ignore[index]
-        allowed = _allowed(here)
+        allowed = place.ways.types
         if allowed is None:
             return value
-        if value is None and "null" not in allowed and not place.needed and isinstance(holder, dict):
+        if value is None and "null" not in allowed and place.droppable and isinstance(holder, dict):
             del holder[str(step)]
             self._note("null_for_optional", place, None, None)
             return _GONE
-        candidates = _cased(value, here) if _is_of(value, allowed) else _candidates(value, allowed, here, self.root)
+        candidates = (
+            _cased(value, place.ways) if type_of(value) in allowed else self._candidates(value, allowed, place.ways)
+        )
         distinct = {(type(each.value), repr(each.value)): each for each in candidates}
         if len(distinct) != 1:
             return value
@@ -150,6 +169,20 @@ class _Coercing:
         self._note(candidate.code, place, value, candidate.value)
         return candidate.value
 
+    def _candidates(self, value: object, allowed: set[str], here: Ways) -> Iterator[_Candidate]:
+        """What a value of a type that may not stand here can mean instead."""
+        match value:
+            case str():
+                yield from _spelled(value, allowed)
+            case float() if "integer" in allowed and value.is_integer() and abs(value) < _EXACT:
+                yield _Candidate(int(value), "float_for_integer")
+            case [item] if not isinstance(item, list) and type_of(item) in allowed:
+                yield _Candidate(item, "list_for_scalar")
+        if "array" in allowed and not isinstance(value, list) and value is not None and _may_be_item(value):
+            items = self.schema.below(here, 0).types
+            if items is not None and type_of(value) in items:
+                yield _Candidate([value], "scalar_for_list")
+
     def _note(self, code: Coercion, place: _Place, old: object, new: object) -> None:
         self.changes.append(CallChange(code=code, path=place_of(place.path), old=old, new=new))
 
@@ -157,73 +190,18 @@ class _Coercing:
 _GONE = object()
 
 
-def _required(node: Node) -> list[str]:
-    names = node.get("required")
-    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
-
-
-# Types ----------------------------------------------------------------------------------------
-
-
-def _allowed(here: Sequence[Node]) -> set[str] | None:
-    """The types that may stand at a place; None when any may."""
-    found: set[str] = set()
-    for node in here:
-        if names := types_of(node) or _implied(node):
-            found.update(names)
-        elif not any(keyword in node for keyword in ("anyOf", "oneOf", "allOf", "$ref")):
-            return None
-    return found or None
-
-
-def _implied(node: Node) -> list[str]:
-    """The types of a node that names none."""
-    if isinstance(options := node.get("enum"), list):
-        return [_type_of(option) for option in options]
-    if "const" in node:
-        return [_type_of(node["const"])]
-    return ["object"] if "properties" in node else ["array"] if "items" in node or "prefixItems" in node else []
-
-
-def _type_of(value: object) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int():
-            return "integer"
-        case float():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case _:
-            return "object"
-
-
-def _is_of(value: object, allowed: set[str]) -> bool:
-    name = _type_of(value)
-    return name in allowed or (name == "integer" and "number" in allowed)
+def _holds_whole_float(value: object) -> bool:
+    stack = [value]
+    while stack:
+        held = stack.pop()
+        if isinstance(held, dict | list):
+            stack.extend(held.values() if isinstance(held, dict) else held)
+        elif isinstance(held, float) and held.is_integer():
+            return True
+    return False
 
 
 # What can be meant ----------------------------------------------------------------------------
-
-
-def _candidates(value: object, allowed: set[str], here: Sequence[Node], root: Node) -> Iterator[_Candidate]:
-    """What a value of a type that may not stand here can mean instead."""
-    match value:
-        case str():
-            yield from _spelled(value, allowed)
-        case float() if "integer" in allowed and value.is_integer() and abs(value) < _EXACT:
-            yield _Candidate(int(value), "float_for_integer")
-        case [item] if not isinstance(item, list) and _is_of(item, allowed):
-            yield _Candidate(item, "list_for_scalar")
-    if "array" in allowed and not isinstance(value, list) and value is not None and _may_be_item(value):
-        items = _allowed(flat(below([node for node in here if "array" in (types_of(node) or _implied(node))], 0), root))
-        if items is not None and _is_of(value, items):
-            yield _Candidate([value], "scalar_for_list")
 
 
 def _spelled(text: str, allowed: set[str]) -> Iterator[_Candidate]:
@@ -259,28 +237,13 @@ def _held(text: str) -> _Holder | None:
 
 
 def _may_be_item(value: object) -> bool:
-    """Whether a value alone can be the one item of a list: a text that may hold several, or a broken list, cannot."""
+    """Whether a value alone can be the one item of a list: a text that may hold several, or none, cannot."""
     if not isinstance(value, str):
         return True
-    return bool(value.strip()) and value.lstrip()[0] not in "[{" and _SEPARATED.search(value) is None
+    return bool(value.strip()) and value.strip().lower() not in _NONE and _SEVERAL.search(value) is None
 
 
-def _cased(value: object, here: Sequence[Node]) -> Iterator[_Candidate]:
+def _cased(value: object, here: Ways) -> Iterator[_Candidate]:
     """The allowed texts that differ from a text in case and separators alone."""
-    if not isinstance(value, str):
-        return
-    options = [option for node in here for option in _options(node)]
-    if not options or value in options or any(_takes_any_text(node) for node in here):
-        return
-    for option in options:
-        if isinstance(option, str) and fold(option) == fold(value) and value:
-            yield _Candidate(option, "enum_case")
-
-
-def _options(node: Node) -> list[object]:
-    options = node.get("enum")
-    return list(options) if isinstance(options, list) else [node["const"]] if "const" in node else []
-
-
-def _takes_any_text(node: Node) -> bool:
-    return "string" in types_of(node) and "enum" not in node and "const" not in node
+    if isinstance(value, str) and here.texts is not None and value not in here.texts:
+        yield from (_Candidate(option, "enum_case") for option in here.texts.alike(value))

@@ -9,14 +9,20 @@ import re
 from collections.abc import Collection
 from typing import Literal, NamedTuple, TypeAlias
 
-NameFault: TypeAlias = Literal["name_missing", "name_ambiguous", "unknown_tool", "concatenated"]
+from suture.tools.spelling import Spellings, words_of
+
+NameFault: TypeAlias = Literal["name_missing", "name_ambiguous", "name_overfull", "unknown_tool", "concatenated"]
 NameSlip: TypeAlias = Literal["name_junk", "name_case"]
 
 # What chat templates and providers put around a name, seen in the wild: a namespace, what follows a control token or a
 # closing tag, a call's number, quotes and brackets.
 _BEFORE = re.compile(r"""[\s"'`<]*(?:(?:functions?|tools?|default_api|default_function)[.:/])?[\s"'`]*""", re.IGNORECASE)
-_BEHIND = re.compile(r"""(?:<\|.*|</.*|<[^>]*\|>.*|:\d+)?[\s"'`:({)}>]*\Z""", re.DOTALL)
+_BEHIND = re.compile(r"""(<\|.*|</.*|<[^>]*\|>.*|:\d+)?[\s"'`:({)}>]*\Z""", re.DOTALL)
 _TOKENS = re.compile(r"<\|[^<>|]*\|>")
+_TAGS = re.compile(r"<[^<>]*>")
+_WORD = re.compile(r"[\w.-]+")
+# Behind a token or a tag, a channel or a kind may be named; whatever else stands there was meant.
+_NAMED_BEHIND = re.compile(r"[\w\s.:>-]*")
 _LONGEST = 512
 
 
@@ -41,38 +47,61 @@ def named(name: str, known: Collection[str]) -> Named | Unnamed:
     names = list(known)
     if len(name) > _LONGEST:
         return Unnamed("unknown_tool")
-    plain = _without_junk(name)
+    junk = _without_junk(name)
+    plain = junk.name
     if not plain:
         return Unnamed("name_missing")
+    spellings = Spellings(names)
+    alike = [plain] if plain in names else spellings.alike(plain)
+    if alike and (others := _named_in(junk, alike[0], spellings)):
+        return Unnamed("concatenated", (alike[0], others[0]))
+    if alike and not _NAMED_BEHIND.fullmatch(_TAGS.sub(" ", junk.behind)):
+        return Unnamed("name_overfull", tuple(alike))
     if plain in names:
         return Named(plain, "name_junk")
-    alike = [one for one in names if fold(one) == fold(plain)]
     if len(alike) == 1:
         return Named(alike[0], "name_case" if plain == name else "name_junk")
     if alike:
         return Unnamed("name_ambiguous", tuple(alike))
-    if glued := _glued(plain, names):
+    if glued := _glued(plain, names, spellings):
         return Unnamed("concatenated", glued)
     return Unnamed("unknown_tool")
 
 
-def fold(name: str) -> str:
-    """A name without what may differ: case, - and _."""
-    return name.casefold().replace("-", "").replace("_", "")
+class _Junk(NamedTuple):
+    """A name, and what stood around it: tokens before it, and what follows a token or a tag behind it."""
+
+    before: str
+    name: str
+    behind: str
 
 
-def _without_junk(name: str) -> str:
-    bare = _TOKENS.sub(" ", name, count=1) if name.lstrip().startswith("<|") else name
+def _without_junk(name: str) -> _Junk:
+    token = _TOKENS.match(name.lstrip())
+    bare = name.lstrip()[token.end() :] if token else name
     before = _BEFORE.match(bare)
     rest = bare[before.end() :] if before else bare
     behind = _BEHIND.search(rest)
-    return (rest[: behind.start()] if behind else rest).strip()
+    found = rest[: behind.start()] if behind else rest
+    return _Junk(token[0] if token else "", found.strip(), (behind[1] or "") if behind else "")
 
 
-def _glued(name: str, names: list[str]) -> tuple[str, ...]:
+def _named_in(junk: _Junk, name: str, spellings: Spellings) -> list[str]:
+    """The tools that the junk around a name names: any in what stands between its tags, another in a tag."""
+    tagged = [*_TOKENS.findall(junk.before), *_TAGS.findall(junk.behind)]
+    inside = [one for tag in tagged for word in _WORD.findall(tag) for one in spellings.alike(word) if one != name]
+    between = _WORD.findall(_TAGS.sub(" ", junk.behind))
+    return [*(one for word in between for one in spellings.alike(word.rpartition(".")[2])), *inside]
+
+
+def _glued(name: str, names: list[str], spellings: Spellings) -> tuple[str, ...]:
     """Two known names that stand one behind the other."""
+    words = words_of(name)
+    by_words = {words_of(one): one for one in names}
     for first in names:
-        rest = name.removeprefix(first)
-        if rest != name and rest in names:
-            return first, rest
+        if name.lower().startswith(first.lower()) and (rest := spellings.alike(name[len(first) :])):
+            return first, rest[0]
+        own = words_of(first)
+        if words[: len(own)] == own and words[len(own) :] in by_words:
+            return first, by_words[words[len(own) :]]
     return ()

@@ -57,6 +57,21 @@ def names_of(objects: Sequence[Node]) -> list[str]:
     return list(found)
 
 
+def names_in(schema: Node) -> frozenset[str]:
+    """The keys that a schema names anywhere."""
+    found: set[object] = set()
+    stack: list[object] = [schema]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, list):
+            stack.extend(node)
+        elif isinstance(node, Mapping):
+            stack.extend(node.values())
+            required = node.get("required")
+            found.update(names_of([node]), required if isinstance(required, list) else ())
+    return frozenset(name for name in found if isinstance(name, str))
+
+
 def types_of(node: Node) -> list[str]:
     """The types that a node names itself."""
     match node.get("type"):

@@ -11,10 +11,14 @@ from typing import Any
 
 from suture.canonical import canonical
 from suture.errors import InvalidSchema, NotJson
-from suture.tools.words import about, json_type, one_of, place_of, shown, unknown_key
+from suture.tools.nodes import names_in
+from suture.tools.words import about, json_type, one_of, place_of, shown, told, unknown_key
 
 # So many errors are put into words; a few are told.
 _MOST_ERRORS = 64
+
+# What a list says only as a whole.
+_OF_LENGTH = frozenset(("minItems", "maxItems", "contains", "minContains", "maxContains", "uniqueItems"))
 
 # One error of jsonschema-rs, whose kinds have attributes of their own.
 _Error = Any
@@ -38,8 +42,16 @@ class Schema:
         """What is wrong with arguments, one sentence each; none when they fit."""
         if self._validator.is_valid(arguments):
             return []
-        errors = sorted(islice(self._validator.iter_errors(dict(arguments)), _MOST_ERRORS), key=_is_no_gap)
-        return list(dict.fromkeys(sentence for error in errors for sentence in _sentences(error, self.source)))
+        errors = sorted(self._errors(dict(arguments)), key=_is_no_gap)
+        words = _Words(self.source)
+        return list(dict.fromkeys(sentence for error in errors for sentence in words.sentences(error)))
+
+    def _errors(self, arguments: dict[str, object]) -> list[_Error]:
+        """Some errors, of the first items of each list where those have any: to find them all takes long."""
+        short = _shortened(arguments)
+        found = islice(self._validator.iter_errors(short), _MOST_ERRORS)
+        told = [error for error in found if error.kind.name not in _OF_LENGTH]
+        return told or list(islice(self._validator.iter_errors(arguments), _MOST_ERRORS))
 
 
 def schema_violations(schema: Mapping[str, object], arguments: Mapping[str, object]) -> list[str]:
@@ -103,50 +115,63 @@ def _references(node: object, path: tuple[int | str, ...]) -> Iterator[tuple[tup
 # Words ----------------------------------------------------------------------------------------
 
 
-def _sentences(error: _Error, schema: Mapping[str, object]) -> Iterator[str]:
-    """What one error says; several unknown or missing names are several sentences."""
-    path, kind = list(error.instance_path), error.kind
-    match kind.name:
-        case "required":
-            yield f"{place_of([*path, kind.property])!r} is missing"
-        case "additionalProperties" | "unevaluatedProperties":
-            known = _known(schema, error.schema_path[:-1])
-            yield from (unknown_key([*path, name], known, before) for before, name in enumerate(kind.unexpected))
-        case "propertyNames":
-            yield about(place_of(path), f"the name of a key is not allowed: {_expected(kind.error.kind)}")
-        case "oneOf" | "anyOf":
-            yield about(place_of(path), _no_branch(error))
-        case _:
-            yield about(place_of(path), f"{_expected(kind)}, but {_came(error, kind)} came")
+class _Words:
+    """What errors by one schema say; keys that it does not name are data, and not told."""
+
+    def __init__(self, schema: Mapping[str, object]) -> None:
+        self.schema = schema
+        self.names = names_in(schema)
+
+    def sentences(self, error: _Error) -> Iterator[str]:
+        """What one error says; several unknown or missing names are several sentences."""
+        path, kind = told(error.instance_path, self.names), error.kind
+        match kind.name:
+            case "required":
+                yield f"{place_of([*path, kind.property])!r} is missing"
+            case "additionalProperties" | "unevaluatedProperties":
+                known = _known(self.schema, error.schema_path[:-1])
+                yield from (unknown_key([*path, name], known, before) for before, name in enumerate(kind.unexpected))
+            case "propertyNames":
+                yield about(place_of(path), f"the name of a key is not allowed: {_expected(kind.error.kind)}")
+            case "oneOf" | "anyOf":
+                yield about(place_of(path), self._no_branch(error))
+            case _:
+                yield about(place_of(path), f"{_expected(kind)}, but {_came(error, kind)} came")
+
+    def _no_branch(self, error: _Error) -> str:
+        """None of several schemas fits, or more than one where one has to."""
+        branches = [branch for branch in error.kind.context if branch]
+        if not branches:
+            return "fits more than one of the allowed forms; it has to fit exactly one"
+        came = json_type(error.instance)
+        forms = [self._form(branch[0], len(error.instance_path)) for branch in branches]
+        wanted = " or ".join(dict.fromkeys(form.removeprefix("expected ") for form in forms))[:600]
+        return f"expected {wanted}, but {came} came"
+
+    def _form(self, error: _Error, at: int) -> str:
+        """What one of several schemas wants, seen from the place where they are offered."""
+        path = told(error.instance_path, self.names)[at:]
+        match error.kind.name:
+            case "required":
+                return f"expected an object with {place_of([*path, error.kind.property])!r}"
+            case "additionalProperties" | "unevaluatedProperties":
+                return f"expected an object without {place_of([*path, error.kind.unexpected[0]])!r}"
+            case "oneOf" | "anyOf" | "propertyNames":
+                return f"expected another form{_at(path)}"
+            case _:
+                return _expected(error.kind) + _at(path)
+
+
+def _shortened(value: object) -> object:
+    """A JSON value whose lists have so many items as errors are looked for."""
+    if isinstance(value, dict):
+        return {key: _shortened(held) for key, held in value.items()}
+    return [_shortened(held) for held in value[:_MOST_ERRORS]] if isinstance(value, list) else value
 
 
 def _is_no_gap(error: _Error) -> bool:
     """What is missing is told first."""
     return str(error.kind.name) != "required"
-
-
-def _no_branch(error: _Error) -> str:
-    """None of several schemas fits, or more than one where one has to."""
-    branches = [branch for branch in error.kind.context if branch]
-    if not branches:
-        return "fits more than one of the allowed forms; it has to fit exactly one"
-    came = json_type(error.instance)
-    forms = [_form(branch[0], list(error.instance_path)) for branch in branches]
-    return f"expected {' or '.join(dict.fromkeys(form.removeprefix('expected ') for form in forms))[:600]}, but {came} came"
-
-
-def _form(error: _Error, at: list[int | str]) -> str:
-    """What one of several schemas wants, seen from the place where they are offered."""
-    path = list(error.instance_path)[len(at) :]
-    match error.kind.name:
-        case "required":
-            return f"expected an object with {place_of([*path, error.kind.property])!r}"
-        case "additionalProperties" | "unevaluatedProperties":
-            return f"expected an object without {place_of([*path, error.kind.unexpected[0]])!r}"
-        case "oneOf" | "anyOf" | "propertyNames":
-            return f"expected another form{_at(path)}"
-        case _:
-            return _expected(error.kind) + _at(path)
 
 
 def _at(path: list[int | str]) -> str:

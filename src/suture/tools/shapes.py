@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from suture.tools.nodes import Node, below, flat, names_of, objects_among
-from suture.tools.words import unknown_key
+from suture.tools.nodes import Node, below, flat, names_in, names_of, objects_among
+from suture.tools.words import told, unknown_key
 
 Path = tuple[int | str, ...]
 
@@ -75,10 +75,12 @@ def _described(node: object, description: str | None) -> object:
 
 def unknown_keys(schema: Node, arguments: Mapping[str, object]) -> dict[Path, str]:
     """A sentence for each key, at any depth, that no object which may stand there has; by the path of the key."""
-    found: dict[Path, str] = {}
-    for path, known in _unknown([schema], arguments, (), schema):
-        found[path] = unknown_key(path, known, len(found))
-    return found
+    unknown = list(_unknown([schema], arguments, (), schema))
+    names = names_in(schema) if unknown else ()
+    return {
+        path: unknown_key([*told(path[:-1], names), path[-1]], known, before)
+        for before, (path, known) in enumerate(unknown)
+    }
 
 
 def known_keys(schema: Node, path: Sequence[int | str]) -> list[str]:

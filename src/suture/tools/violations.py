@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, get_args
 
+from suture.tools.nodes import names_in
 from suture.tools.shapes import Path, known_keys
-from suture.tools.words import about, json_type, place_of, unknown_key
+from suture.tools.words import about, json_type, place_of, told, unknown_key
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -15,12 +18,17 @@ if TYPE_CHECKING:
 # A quote of what came is at least so long, and begins among so many of its characters.
 _ECHO = 6
 _LOOKED_AT = 500
+# What is shorter is a quote where it stands alone. Shorter still, or in more text than is looked through, nobody can say.
+_SHORT_TEXT = 3
+_SHORT_NUMBER = 4
+_MOST_LOOKED_AT = 64 * 1024
 
 
 def violations_of(
     error: ValidationError, schema: Mapping[str, object], arguments: Mapping[str, object], unknown: Mapping[Path, str]
 ) -> list[str]:
     """One sentence for each place that is wrong, those for `unknown` keys last; `schema` names the keys that there are."""
+    names = names_in(schema)
     found: list[tuple[Path, str]] = []
     refused: dict[Path, tuple[list[str], str]] = {}  # the alternatives of a union are all refused at one place
     for item in error.errors(include_url=False, include_context=True, include_input=True):
@@ -29,11 +37,11 @@ def violations_of(
             case "extra_forbidden" | "unexpected_keyword_argument" if path in unknown:
                 pass
             case "extra_forbidden" | "unexpected_keyword_argument":
-                found.append((path, unknown_key(path, known_keys(schema, path[:-1]))))
+                found.append((path, unknown_key([*told(path[:-1], names), path[-1]], known_keys(schema, path[:-1]))))
             case "missing" | "missing_argument" | "missing_keyword_only_argument":
-                found.append((path, f"{place_of(path)!r} is missing"))
-            case "value_error" | "assertion_error" if not _echoes(item["msg"], item["input"]):
-                found.append((path, about(place_of(path), _lower(item["msg"]))))
+                found.append((path, f"{place_of(told(path, names))!r} is missing"))
+            case "value_error" | "assertion_error" if not _quotes(item["msg"], item["input"]):
+                found.append((path, about(place_of(told(path, names)), _lower(item["msg"]))))
             case _:
                 if path not in refused:
                     refused[path] = ([], json_type(item["input"]))
@@ -41,11 +49,13 @@ def violations_of(
                 refused[path][0].append(_lower(_message(item)))
     # An alternative that was looked into says more than those whose type does not fit.
     looked_into = {path[:steps] for path in (*(path for path, _ in found), *unknown) for steps in range(len(path))}
-    told = [said or _sentence(path, *refused[path]) for path, said in found if said or path not in looked_into]
-    return list(dict.fromkeys([*told, *unknown.values()]))
+    sentences = [
+        said or _sentence(told(path, names), *refused[path]) for path, said in found if said or path not in looked_into
+    ]
+    return list(dict.fromkeys([*sentences, *unknown.values()]))
 
 
-def _sentence(path: Path, said: list[str], came: str) -> str:
+def _sentence(path: Sequence[int | str], said: list[str], came: str) -> str:
     return about(place_of(path), f"{' or '.join(dict.fromkeys(said))}, but {came} came")
 
 
@@ -77,14 +87,48 @@ def _message(item: Mapping[str, Any]) -> str:
             return "input should be a valid UUID"
         case "url_parsing" | "url_syntax_violation":
             return "input should be a valid URL"
-        case _ if _echoes(str(item["msg"]), item["input"]):
+        case kind if (_echoes if kind in _kinds() else _quotes)(str(item["msg"]), item["input"]):
             return "input should be valid"
         case _:
             return str(item["msg"])
 
 
+@cache
+def _kinds() -> frozenset[str]:
+    """The errors whose words are pydantic's; those of others are the host's, and may say anything."""
+    from pydantic_core import core_schema
+
+    return frozenset(get_args(core_schema.ErrorType)) - {"value_error", "assertion_error"}
+
+
+def _quotes(message: str, value: object) -> bool:
+    """Whether words of the host's quote what came, or a text or number anywhere in it."""
+    looked_at = 0
+    for leaf in _leaves(value):
+        text = leaf if isinstance(leaf, str) else str(leaf)
+        looked_at += min(len(text), _LOOKED_AT)
+        if looked_at > _MOST_LOOKED_AT or _echoes(message, text):
+            return True
+        shortest = _SHORT_TEXT if isinstance(leaf, str) else _SHORT_NUMBER
+        if shortest <= len(text) <= _ECHO and re.search(rf"(?<!\w){re.escape(text)}(?!\w)", message):
+            return True
+    return False
+
+
+def _leaves(value: object) -> Iterator[str | int | float]:
+    stack = [value]
+    while stack:
+        held = stack.pop()
+        if isinstance(held, Mapping):
+            stack.extend(held.values())
+        elif isinstance(held, list | tuple):
+            stack.extend(held)
+        elif isinstance(held, str | int | float) and not isinstance(held, bool):
+            yield held
+
+
 def _echoes(message: str, value: object) -> bool:
-    """Whether words of pydantic quote what came."""
+    """Whether words quote a text, or part of it."""
     if not isinstance(value, str) or len(value) < _ECHO:
         return False
     return any(value[at : at + _ECHO] in message for at in range(min(len(value) - _ECHO, _LOOKED_AT) + 1))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 
 from suture.canonical import scrub
@@ -13,6 +14,7 @@ MAX_VIOLATIONS = 8
 MAX_REASON_BYTES = 2048
 _LONGEST_NAME = 120
 _MOST_NAMES = 40
+_IDENTIFIER = re.compile(r"""[\s"'`<|]*([\w.-]{0,64})""", re.ASCII)
 
 
 def place_of(path: Iterable[int | str]) -> str:
@@ -21,6 +23,11 @@ def place_of(path: Iterable[int | str]) -> str:
     for step in path:
         place += f"[{step}]" if isinstance(step, int) else f".{step}" if place else step
     return place[:_LONGEST_NAME]
+
+
+def told(path: Iterable[int | str], names: Collection[str]) -> list[int | str]:
+    """The path to a place, with a star for each key that the schema does not name: it is data, as a value is."""
+    return [step if isinstance(step, int) or step in names else "*" for step in path]
 
 
 def about(place: str, said: str) -> str:
@@ -56,8 +63,12 @@ def shown(value: object) -> str:
 
 
 def unknown_name(what: str, name: str, known: Sequence[str]) -> str:
-    """Such as 'unknown parameter 'titile' (did you mean 'title'?); expected project_id, title'."""
-    return _unknown(what, name[:_LONGEST_NAME], name, known)
+    """Such as 'unknown tool 'lok' (did you mean 'look'?); expected look, send'. Of what came, what an identifier may begin
+    with is told: behind that may stand arguments.
+    """
+    found = _IDENTIFIER.match(name)
+    shown = found[1] if found else ""
+    return _unknown(what, shown, shown, known)
 
 
 def unknown_key(path: Sequence[int | str], known: Sequence[str], before: int = 0) -> str:

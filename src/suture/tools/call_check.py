@@ -315,12 +315,12 @@ def _swallowed(arguments: Mapping[str, object], schema: Node) -> str | None:
 def _call(given: object) -> ToolCall:
     if isinstance(given, ToolCall):
         return given
-    call = _unwrapped_of(given, "function") if isinstance(given, Mapping) else None
+    call = _unwrapped_of(given, "function") if type(given) is dict or isinstance(given, Mapping) else None
     if call is None or ("name" not in call and "arguments" not in call):
         raise ConfigurationError(
             "check_call takes a ToolCall, or a dict of 'id', 'name' and 'arguments'; Chat Completions' own form of it too."
         )
-    if foreign := [key for key in _OTHERS_ARGUMENTS if key in call and "arguments" not in call]:
+    if "arguments" not in call and (foreign := [key for key in _OTHERS_ARGUMENTS if key in call]):
         raise ConfigurationError(
             f"The call has {foreign[0]!r}, as other providers have it; check_call reads its arguments from 'arguments'."
         )

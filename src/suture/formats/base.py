@@ -191,3 +191,9 @@ class Format(Protocol):
 def is_whole(request: Json, form: Format) -> bool:
     """Whether it is a request, rather than a history alone: it holds more than messages and system text."""
     return not request.keys() <= {form.key, *form.head_keys}
+
+
+def model_of(history: object, form: Format) -> str:
+    """The model that a request itself names; blank where it names none, or is a history alone."""
+    model = history.get(form.model_key) if isinstance(history, dict) else None
+    return model if isinstance(model, str) else ""

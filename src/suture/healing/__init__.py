@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from suture.errors import ConfigurationError
 from suture.formats import FORMATS, detect, format_of, target_of
-from suture.formats.base import Format, Json, Offer, Target
+from suture.formats.base import Format, Json, Offer, Target, model_of
 from suture.formats.handoff import HANDOFF
 from suture.formats.limits import Limits
 from suture.formats.rule import Finding, Rule, fill
@@ -173,13 +173,7 @@ def _target(history: object, format: str | None, target: str | None) -> tuple[Fo
             "format. Name a target of the same one; `convert` moves the history to another."
         )
     form = format_of(source.format)
-    return form, form.limits(goal.variant or (_model_of(history, form) if target is None else ""))
-
-
-def _model_of(history: object, form: Format) -> str:
-    """The model that the request itself names; blank where it names none."""
-    model = history.get(form.model_key) if isinstance(history, dict) else None
-    return model if isinstance(model, str) else ""
+    return form, form.limits(goal.variant or (model_of(history, form) if target is None else ""))
 
 
 def _require(value: object, name: str, allowed: tuple[str, ...]) -> None:

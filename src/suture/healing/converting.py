@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from suture.formats.base import Format, Json, Left, Offer
+from suture.formats.base import Format, Json, Left, Offer, model_of
 from suture.formats.limits import Limits
 from suture.healing.given import checked
 from suture.healing.healing import requested
@@ -53,7 +53,8 @@ def converted(history: object, source: Format, form: Format, limits: Limits) -> 
     raw = given.request[source.key]
     lifted = source.lift(given.request)
     decoded = source.decode(raw)
-    maker = Origin(source.name)
+    # Nobody says which model made a turn; the one that the request names is the one that was spoken with.
+    maker = Origin(source.name, model=model_of(given.request, source))
     messages: list[Message] = [*lifted, *[_made_by(message, maker) for message in decoded.messages]]
 
     def places(at: int) -> list[str]:
@@ -69,7 +70,7 @@ def converted(history: object, source: Format, form: Format, limits: Limits) -> 
     work = Work(messages, form, limits, options, places, offered=[offer.name for offer in offers])
     tools, left = _tools(given.request, offers, source, form, limits)
     made = requested(work, tools)
-    changes = [_handed_over(change) for change in [*given.changes, *made.changes]]
+    changes = [_handed_over(change, source, form) for change in [*given.changes, *made.changes]]
     if source.name != form.name:
         changes += losses(messages, work.sources, places, source, limits)
     lost, whole = of_tools(left)
@@ -107,6 +108,8 @@ def _made_by(message: Message, maker: Origin) -> Message:
     return msgspec.structs.replace(message, origin=maker)
 
 
-def _handed_over(change: Change) -> Change:
+def _handed_over(change: Change, source: Format, form: Format) -> Change:
     rule = _HANDOFF.get(change.code)
+    if rule == "X-THINK-FOREIGN" and source.name == form.name:
+        rule = "X-THINK-MODEL"
     return change if rule is None else msgspec.structs.replace(change, rules=(*change.rules, rule))

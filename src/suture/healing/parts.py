@@ -49,8 +49,13 @@ def _refusal(work: Work, message: Message, part: Reasoning) -> str | None:
     if origin is None:
         return None
     elsewhere = origin.provider and work.format.name not in (origin.provider, origin.api)
-    other = limits.model and origin.model and origin.model != limits.model
+    other = limits.model and origin.model and _undated(origin.model) != _undated(limits.model)
     return "THINKING_FOREIGN" if elsewhere or other else None
+
+
+def _undated(model: str) -> str:
+    """The name of a model without the day of its release."""
+    return re.sub(r"[-@]20\d{6}$", "", model)
 
 
 def _is_own(work: Work, message: Assistant) -> bool:

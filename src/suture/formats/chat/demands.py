@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 from suture.formats.base import Json
 from suture.formats.chat import tools
 from suture.formats.chat.found import Found
-from suture.formats.chat.thinking import FIELD, thinks
+from suture.formats.chat.thinking import FIELD, THOUGHTS, thinks
 from suture.formats.limits import Limits
 from suture.formats.wire import text_id
 
@@ -196,7 +196,17 @@ def last_user(found: Found, _request: Json, messages: Messages) -> None:
         found.add("LAST_ASSISTANT", f"messages[{at}]", "The last message is the assistant's.", i=at)
 
 
+def ignored_thoughts(found: Found, _request: Json, messages: Messages) -> None:
+    """Reasoning that copies put beside the words; OpenAI's own models never see it."""
+    for index, message in enumerate(messages):
+        for key in THOUGHTS if message["role"] == "assistant" and len(message) > 2 else ():
+            if message.get(key):
+                sentence = f"Chat Completions take no reasoning back, so {key!r} is not read; it is sent as it is."
+                found.add("THINKING_FOREIGN", f"messages[{index}].{key}", sentence, severity="DEG", i=index, field=key)
+
+
 DEMANDS: tuple[Demand, ...] = (
+    Demand(lambda limits: limits.developer and limits.model is not None, ignored_thoughts),
     Demand(lambda limits: limits.bare_calls != "any", bare_calls),
     Demand(lambda limits: not limits.text_lists, text_lists),
     Demand(lambda limits: not limits.silent, silent),

@@ -9,7 +9,7 @@ from suture.formats.base import Json
 from suture.formats.limits import Limits
 
 FIELD = "reasoning_content"
-_THOUGHTS = (FIELD, "reasoning", "reasoning_details")
+THOUGHTS = (FIELD, "reasoning", "reasoning_details")
 
 _OFF = (False, "disabled", "none", "off")
 _SWITCHES = ("thinking", "enable_thinking", "reasoning_effort")
@@ -27,7 +27,7 @@ def thinks(request: Json, limits: Limits, messages: Sequence[Json]) -> bool:
         return False
     if switches or not model or (limits.thinking and re.search(limits.thinking, model)):
         return True
-    return any(message["role"] == "assistant" and any(message.get(key) for key in _THOUGHTS) for message in messages)
+    return any(message["role"] == "assistant" and any(message.get(key) for key in THOUGHTS) for message in messages)
 
 
 def _switches(request: Json) -> Iterator[object]:

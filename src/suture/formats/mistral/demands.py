@@ -50,6 +50,16 @@ def known_fields(found: Found, _request: Json, messages: Messages) -> None:
                 found.add("FIELD_UNKNOWN", f"messages[{index}].{key}", sentence, i=index, field=key)
 
 
+def foreign_thinking(found: Found, _request: Json, messages: Messages) -> None:
+    """Thinking that another provider signed."""
+    for index, message in enumerate(messages):
+        content = message.get("content")
+        for at, chunk in enumerate(content if isinstance(content, list) else ()):
+            if isinstance(chunk, dict) and chunk.get("type") == "thinking" and chunk.get("signature"):
+                path, sentence = f"messages[{index}].content[{at}]", "The thinking is signed, as another provider's is."
+                found.add("THINKING_FOREIGN", path, sentence, severity="DEG", i=index, j=at)
+
+
 def _always(_limits: object) -> bool:
     return True
 
@@ -59,5 +69,6 @@ MISTRAL = (
     Demand(_always, text_with_calls),
     Demand(_always, prefix_last),
     Demand(_always, opening),
+    Demand(_always, foreign_thinking),
     Demand(_always, known_fields),
 )

@@ -206,7 +206,7 @@ _OPENAI = by_id(
     Rule(
         id="OAI-REASONING",
         statement="Chat Completions take no reasoning back.",
-        mend="Reasoning is left out, unless the target takes it back.",
+        mend="In a request of suture's own it is left out; in a history it is sent as it is.",
         error="'messages.{i}' : property 'reasoning' is unsupported",
         texts=(r"property 'reasoning\w{0,20}' is unsupported",),
         certainty="R",

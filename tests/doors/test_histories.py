@@ -131,23 +131,41 @@ def test_heal_quotes_orphans() -> None:
 
 
 def test_heal_writes_a_file_whole(tmp_path: Path) -> None:
-    """-o replaces a file in one step, in place too, keeps its mode, and leaves nothing beside it."""
-    file = write(tmp_path / "h.json", json.dumps(BROKEN))
-    file.chmod(0o640)
-    said = suture("heal", file, "-o", file)
+    """-o replaces a file in one step, keeps its mode, and leaves nothing beside it."""
+    file, output = write(tmp_path / "h.json", json.dumps(BROKEN)), write(tmp_path / "out.json", "before")
+    output.chmod(0o640)
+    said = suture("heal", file, "-o", output)
     assert (said.status, said.out) == (0, "")
-    assert json.loads(file.read_bytes()) == HEALED
-    assert file.stat().st_mode & 0o777 == 0o640
-    assert list(tmp_path.iterdir()) == [file]
+    assert json.loads(output.read_bytes()) == HEALED
+    assert output.stat().st_mode & 0o777 == 0o640
+    assert sorted(tmp_path.iterdir()) == [file, output]
+
+
+@pytest.mark.parametrize("given", ["name", "other name", "link", "second name", "stdin", "one of two"])
+@pytest.mark.parametrize("command", [("heal",), ("convert", "--target", "anthropic")], ids=lambda value: value[0])
+def test_what_is_read_is_not_written_over(tmp_path: Path, command: tuple[str, ...], given: str) -> None:
+    """-o never takes the place of an input, under whatever name: lines that cannot be healed would be lost."""
+    file, other = write(tmp_path / "h.jsonl", lines([BROKEN, HOPELESS])), write(tmp_path / "o.json", json.dumps(BROKEN))
+    before = file.read_bytes()
+    (tmp_path / "link").symlink_to(file)
+    (tmp_path / "second").hardlink_to(file)
+    output = tmp_path / {"other name": "../" + tmp_path.name + "/h.jsonl", "link": "link", "second name": "second"}.get(
+        given, "h.jsonl"
+    )
+    files: list[str | Path] = ["-"] if given == "stdin" else [other, file] if given == "one of two" else [file]
+    with file.open("rb") as stdin:
+        said = suture(*command, *files, "-o", output, stdin=stdin)
+    assert (said.status, said.out, file.read_bytes()) == (2, "", before)
+    assert f"-o would replace {str(output)!r}, which is read. Use --in-place; it keeps the old one." in said.err
 
 
 def test_heal_writes_through_a_link_and_into_a_device(tmp_path: Path) -> None:
     """-o writes what a link points to, and into a device rather than in its place."""
-    file = write(tmp_path / "h.json", json.dumps(BROKEN))
-    (tmp_path / "link").symlink_to(file)
+    file, output = write(tmp_path / "h.json", json.dumps(BROKEN)), write(tmp_path / "out.json", "before")
+    (tmp_path / "link").symlink_to(output)
     assert suture("heal", file, "-o", tmp_path / "link").status == 0
     assert (tmp_path / "link").is_symlink()
-    assert json.loads(file.read_bytes()) == HEALED
+    assert json.loads(output.read_bytes()) == HEALED
     assert suture("heal", file, "-o", os.devnull).status == 0
     assert Path(os.devnull).is_char_device()
 

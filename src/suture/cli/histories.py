@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -124,10 +125,21 @@ def _require_places(files: Sequence[str], output: Path | None, in_place: bool) -
         raise click.UsageError("--in-place writes each FILE anew, and -o another one. Leave one of them out.")
     if in_place and (other := next((file for file in files if not _is_file(file)), None)):
         raise click.UsageError(f"--in-place writes files anew, and {other!r} is none. Use -o.")
+    if output is not None and any(_are_one(file, output) for file in files):
+        raise click.UsageError(f"-o would replace {str(output)!r}, which is read. Use --in-place; it keeps the old one.")
 
 
 def _is_file(path: str) -> bool:
     return path != STDIN and (Path(path).is_file() or not Path(path).exists())  # what is not there is told when it is read
+
+
+def _are_one(path: str, output: Path) -> bool:
+    """Whether what is read is the file that is to be written, under whatever name."""
+    try:
+        read = os.fstat(sys.stdin.fileno()) if path == STDIN else Path(path).stat()
+        return output.is_file() and os.path.samestat(read, output.stat())
+    except OSError:
+        return False  # reading or writing it says what is wrong
 
 
 def _documents(sources: Sequence[Source]) -> Report:

@@ -141,19 +141,10 @@ def nested(levels: int) -> object:
         ),
         # formats
         (
-            [USER],
+            [{"role": "assistant", "content": "a"}, USER],
             None,
             AmbiguousFormat,
             "The history fits 'openai-chat', 'openai-responses', 'anthropic' and 'bedrock' alike; name the right one with format=....",
-        ),
-        (
-            [],
-            None,
-            AmbiguousFormat,
-            (
-                "The history fits 'openai-chat', 'openai-responses', 'anthropic', 'gemini' and 'bedrock' alike; "
-                "name the right one with format=...."
-            ),
         ),
         (
             [USER, {"role": "assistant", "tool_calls": [CALL], "content": [USE]}],

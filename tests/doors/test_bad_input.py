@@ -73,7 +73,7 @@ ROWS = (
     Row("no-role.json", b'[{"content": "hi"}]', ": messages[0] has no role; every message needs one, such as 'user'."),
     Row(
         "either.json",
-        f"[{MESSAGE}]".encode(),
+        f'[{{"role": "assistant", "content": "a"}}, {MESSAGE}]'.encode(),
         ": The history fits 'openai-chat', 'openai-responses', 'anthropic' and 'bedrock' alike; name the right one with --format F.",
         "AmbiguousFormat",
     ),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.doors.shell import suture
+from tests.doors.shell import on_terminal, suture
 
 USER = {"role": "user", "content": "hi"}
 CALL = {
@@ -70,7 +70,7 @@ def test_heal_keeps_the_shape(tmp_path: Path, name: str, given: str, expected: o
     assert (said.status, said.json) == (0, expected)
     assert f"{file}:messages[1].tool_calls[0]: CALL_UNANSWERED [OAI-CALL-UNANSWERED]: added a result\n" in said.err
     assert f"now: {WORDS}" in said.err
-    assert said.err.endswith(f"{file}: healed with 1 change.\n")
+    assert said.err.endswith(f"{file}: read as openai-chat, healed with 1 change.\n")
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_valid_history_comes_back_byte_for_byte(tmp_path: Path, given: str) ->
     """What nothing had to change in is written as it was, white space included."""
     said = suture("heal", write(tmp_path / "valid", given))
     assert (said.status, said.out) == (0, given)
-    assert said.err.endswith(": nothing had to change.\n")
+    assert said.err.endswith(": read as openai-chat, nothing had to change.\n")
 
 
 def test_heal_reads_stdin() -> None:
@@ -103,7 +103,7 @@ def test_heal_as_one_document(tmp_path: Path) -> None:
     """With --json all stands in one document on stdout."""
     said = suture("heal", write(tmp_path / "h.json", json.dumps(BROKEN)), "--json")
     assert (said.status, said.err) == (0, "")
-    assert said.json == {"history": HEALED, "changes": [CHANGE], "hints": []}
+    assert said.json == {"format": "openai-chat", "history": HEALED, "changes": [CHANGE], "hints": [], "refused": []}
 
 
 @pytest.mark.parametrize(
@@ -192,6 +192,23 @@ def test_heal_says_where_it_cannot_write(tmp_path: Path) -> None:
     assert said.err == f"Error: {output}: cannot be written: no such file or directory.\n"
 
 
+def test_what_only_the_request_can_mend_is_no_success(tmp_path: Path) -> None:
+    """A history that is refused until the caller does something ends with 1, and says what; as a document too."""
+    use = {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "f", "input": {}}]}
+    result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "r"}]}
+    thinking = {"model": "m", "max_tokens": 9000, "thinking": {"type": "enabled", "budget_tokens": 2000}}
+    file = write(tmp_path / "h.json", json.dumps({**thinking, "messages": [USER, use, result]}))
+    said = suture("heal", file)
+    assert (said.status, said.out) == (1, file.read_text())
+    assert f"{file}:messages[1].content[0]: THINKING_NOT_FIRST [ANT-THINK-FIRST]: Thinking is on" in said.err
+    unless = "still refused unless you send it with thinking off"
+    assert said.err.endswith(f"{file}: read as anthropic, nothing had to change; {unless}.\n")
+    document = suture("heal", file, "--json")
+    assert (document.status, [each["code"] for each in document.json["refused"]]) == (1, ["THINKING_NOT_FIRST"])
+    many = write(tmp_path / "h.jsonl", json.dumps({**thinking, "messages": [USER, use, result]}) + "\n")
+    assert suture("heal", many).err.endswith(f"1 conversation read as anthropic, 1 as they were, 1 {unless}.\n")
+
+
 # Checking -------------------------------------------------------------------------------------
 
 
@@ -199,7 +216,8 @@ def test_check_speaks_like_a_compiler(tmp_path: Path) -> None:
     """A line per finding, on stdout, and 1 when a provider would refuse the file."""
     file = write(tmp_path / "h.json", json.dumps(BROKEN))
     said = suture("check", file)
-    assert (said.status, said.err) == (1, "")
+    assert (said.status, said.err) == (1, f"{file}: read as openai-chat.\n")
+    assert suture("check", file, "--format", "openai-chat").err == ""
     assert said.out == f"{file}:messages[1].tool_calls[0]: CALL_UNANSWERED [OAI-CALL-UNANSWERED]: {SENTENCE}\n"
 
 
@@ -210,13 +228,20 @@ def test_check_as_one_document(tmp_path: Path) -> None:
     finding: dict[str, Any] = {key: CHANGE[key] for key in ("code", "rules", "path", "call_id")}
     finding |= {"severity": "REJ", "certainty": "S", "sentence": SENTENCE, "hint": None, "refused": True}
     assert (said.status, said.err) == (1, "")
-    assert said.json == {"files": [{"file": str(broken), "findings": [finding]}, {"file": str(valid), "findings": []}]}
+    fine, whole = (
+        {"file": str(valid), "format": "openai-chat", "findings": []},
+        {"file": str(broken), "format": "openai-chat"},
+    )
+    assert said.json == {"files": [{**whole, "findings": [finding]}, fine]}
 
 
 def test_check_of_a_valid_file_is_silent(tmp_path: Path) -> None:
-    """Nothing found, nothing said."""
-    said = suture("check", write(tmp_path / "v.json", json.dumps(VALID)))
+    """Nothing found, nothing said; a person at a terminal is told as which format it was read."""
+    file = write(tmp_path / "v.json", json.dumps(VALID))
+    said = suture("check", file)
     assert (said.status, said.out, said.err) == (0, "", "")
+    shown = on_terminal("check", file)
+    assert (shown.status, " ".join(shown.out.split())) == (0, f"{file}: read as openai-chat, and nothing is wrong with it.")
 
 
 def test_check_goes_on_past_a_file_that_it_cannot_read(tmp_path: Path) -> None:
@@ -224,7 +249,7 @@ def test_check_goes_on_past_a_file_that_it_cannot_read(tmp_path: Path) -> None:
     broken, gone = write(tmp_path / "b.json", json.dumps(BROKEN)), tmp_path / "gone.json"
     said = suture("check", gone, broken)
     assert said.status == 2
-    assert said.err == f"Error: {gone}: cannot be read: no such file or directory.\n"
+    assert said.err.startswith(f"Error: {gone}: cannot be read: no such file or directory.\n")
     assert "CALL_UNANSWERED" in said.out
     documents = suture("check", gone, broken, "--json").json["files"]
-    assert [sorted(one) for one in documents] == [["error", "file"], ["file", "findings"]]
+    assert [sorted(one) for one in documents] == [["error", "file"], ["file", "findings", "format"]]

@@ -69,16 +69,23 @@ def heal(
     that cannot be mended is reported, the status is 1, and the rest goes on; in place the line stays as it is, elsewhere
     it is left out. Several FILEs without --in-place become one data set.
 
-    --json prints one document, `{history, changes, hints}`; of several FILEs `{files: [...]}`; of a data set one per line.
+    Without --format it is guessed from what only one format has, and the last line says which it was; in a data set what
+    fits several is read as the first line that tells one. What only the request can put right is told as "still refused
+    unless ...", and the status is 1.
+
+    --json prints one document, `{format, history, changes, hints, refused}`; of several FILEs `{files: [...]}`; of a data
+    set one per line.
     """
     import suture
 
     require_formats(format, target)
 
-    def work(history: object) -> suture.Healed:
-        return suture.heal(history, format=format, target=target, pending=pending, orphans=orphans)
+    def work(history: object, usual: str | None) -> suture.Healed:
+        name = format if format or target else told(history, usual)
+        return suture.heal(history, format=name, target=target, pending=pending, orphans=orphans)
 
-    return _mend(files, work, output, in_place, as_json, "healed")
+    report = Words(did="healed", is_named=bool(format or target))
+    return _mend(files, work, output, in_place, as_json, report)
 
 
 @click.command()
@@ -98,7 +105,19 @@ def convert(files: Sequence[str], source: str | None, target: str, output: Path 
     import suture
 
     require_formats(source, target)
-    return _mend(files, lambda history: suture.convert(history, source, target), output, False, as_json, "converted")
+
+    def work(history: object, usual: str | None) -> suture.Healed:
+        return suture.convert(history, source or told(history, usual), target)
+
+    return _mend(files, work, output, False, as_json, Words(did="converted", is_named=source is not None))
+
+
+def told(history: object, usual: str | None) -> str | None:
+    """The format that a history tells, or that is usual beside it; None where it fits several and is fine in each."""
+    from suture.healing import guess
+
+    found = guess(history, usual)
+    return found.format if found.is_told else None
 
 
 def require_formats(*names: str | None) -> None:
@@ -110,12 +129,12 @@ def require_formats(*names: str | None) -> None:
             suture.rules(name)
 
 
-def _mend(files: Sequence[str], work: Work, output: Path | None, in_place: bool, as_json: bool, did: str) -> int:
+def _mend(files: Sequence[str], work: Work, output: Path | None, in_place: bool, as_json: bool, words: Words) -> int:
     _require_places(files, output, in_place)
-    sources = [Source(path) for path in files]
+    sources = [Source(path, is_named=words.is_named) for path in files]
     on_stdout = output is None and not in_place and not as_json
     place = Place(output, in_place, on_stdout, in_lines=len(files) > 1 and not in_place)
-    report = _documents(sources) if as_json else Words(did=did)
+    report = _documents(sources) if as_json else words
     says_it_there = (on_stdout or as_json) and sys.stdout.isatty()
     return mend(sources, work, place, report, None if says_it_there else Page(stderr=True))
 

@@ -75,6 +75,16 @@ def kind_of(line: bytes) -> Literal["conversation", "message"] | None:
     return "conversation" if _is_conversation(value) else "message" if isinstance(value, dict) else None
 
 
+def format_of(line: bytes) -> str | None:
+    """The format that a line of a data set tells by itself; None when it fits several, or is none."""
+    from suture.formats import detect
+
+    try:
+        return detect(line_of(line.removeprefix(BOM).decode(), ""))
+    except (HistoryError, ValueError, RecursionError):
+        return None
+
+
 # What a value is ------------------------------------------------------------------------------
 
 _KEYS = ("messages", "input", "contents")

@@ -69,8 +69,8 @@ def test_each_line_keeps_its_shape(tmp_path: Path, name: str, wrap: Any) -> None
 
 def test_a_data_set_may_have_one_line_when_its_name_says_so(tmp_path: Path) -> None:
     """A list in a file of JSON Lines stays on its line; in another file it is a document like any other."""
-    assert suture("heal", data_set(tmp_path / "one.jsonl", line(BROKEN))).out.count("\n") == 1
-    assert suture("heal", data_set(tmp_path / "one.json", line(BROKEN))).out.count("\n") > 1
+    assert "1 conversation" in suture("heal", data_set(tmp_path / "one.jsonl", line(BROKEN))).err
+    assert "conversation" not in suture("heal", data_set(tmp_path / "one.json", line(BROKEN))).err
 
 
 def test_lines_that_were_fine_are_the_bytes_that_they_were(tmp_path: Path) -> None:
@@ -136,6 +136,18 @@ def test_plain_words_alone_are_as_they_were(tmp_path: Path) -> None:
     assert said.err.endswith(f"{file}: 3 conversations, 2 as they were, 1 could not be healed.\n")
     said = suture("check", file, "--json")
     assert [one.get("findings") for one in values(said.out)] == [[], [], None]
+
+
+@pytest.mark.parametrize("key", ["conversations", "dialog"])
+def test_lines_of_another_programs_shape_are_named(tmp_path: Path, key: str) -> None:
+    """What is no provider's shape is told with the shapes that are, alone and among others."""
+    foreign = {key: [{"from": "human", "value": "hi"}]}
+    shapes = "the line is no conversation: neither a list nor an object with 'messages', 'input' or 'contents'."
+    advice = f" Write its {key!r} as 'messages' with 'role' and 'content'."
+    for name, lines in (("all.jsonl", [foreign, foreign]), ("some.jsonl", [VALID, foreign])):
+        file = data_set(tmp_path / name, *map(line, lines))
+        said = suture("heal", file)
+        assert f"Error: {file}:{lines.index(foreign) + 1}: {shapes}{advice}\n" in said.err
 
 
 # What is broken -------------------------------------------------------------------------------
@@ -523,7 +535,7 @@ def test_convert_moves_a_history(tmp_path: Path) -> None:
         "text",
     ]
     assert f"{file}: hint: not carried over: model\n" in said.err
-    assert re.search(r"h\.json: converted with \d+ changes?\.\n$", said.err)
+    assert re.search(r"h\.json: converted with \d+ changes?; left behind: model\.\n$", said.err)
     document = suture("convert", file, "--format", "openai-chat", "--target", "anthropic", "--json")
     assert (document.status, document.err, document.json["history"]) == (0, "", said.json)
     assert sorted(document.json) == ["changes", "format", "hints", "history", "refused"]
@@ -541,9 +553,20 @@ def test_convert_moves_a_data_set(tmp_path: Path) -> None:
 
 
 def test_convert_says_that_nothing_was_lost(tmp_path: Path) -> None:
-    """A move that loses nothing says so."""
+    """A move that loses nothing says so; one that leaves a key of the request behind does not."""
+    file = data_set(tmp_path / "r.json", line({"model": "m", "messages": [USER]}))
+    said = suture("convert", file, "--from", "openai-chat", "--to", "anthropic")
+    assert (said.status, said.err.splitlines()[-1]) == (0, f"{file}: converted; left behind: model.")
     said = suture("convert", data_set(tmp_path / "h.json", line([USER])), "--from", "openai-chat", "--target", "anthropic")
     assert (said.status, said.err) == (0, f"{tmp_path}/h.json: converted, and nothing was lost.\n")
+
+
+def test_convert_in_place_keeps_the_old_file(tmp_path: Path) -> None:
+    """What it was before the move stands beside it."""
+    file = data_set(tmp_path / "h.json", line(VALID))
+    assert suture("convert", file, "--to", "anthropic", "--in-place").status == 0
+    assert [message["role"] for message in json.loads(file.read_bytes())["messages"]] == ["user", "assistant", "user"]
+    assert (tmp_path / "h.json.bak").read_bytes() == line(VALID)
 
 
 # Warnings -------------------------------------------------------------------------------------

@@ -163,7 +163,9 @@ def test_the_rules_are_listed() -> None:
     said = suture("rules")
     lines = said.out.splitlines()
     assert (said.status, said.err, lines[0].split()) == (0, "", ["FORMAT", "RULE", "SEVERITY", "SURE", "DEMANDS"])
-    told = [tuple(line.split()[:2]) for line in lines[1:]]
+    assert lines[-3:-1] == ["", "severity: REJ refused; DEG taken, with a worse answer; IGN ignored"]
+    assert lines[-1].startswith("sure: S three or more independent reports; R one or two reports; D official")
+    told = [(format, id) for format, id in (line.split()[:2] for line in lines[1:-3])]
     assert [id for format, id in told if format == "bedrock"] == [rule.id for rule in library.rules("bedrock")]
     assert {id for _, id in told} == {rule.id for rule in library.rules()}
     assert next(line for line in lines if "ANT-PREFILL" in line).endswith(rule("ANT-PREFILL").statement)

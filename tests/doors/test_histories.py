@@ -92,6 +92,29 @@ def test_a_valid_history_comes_back_byte_for_byte(tmp_path: Path, given: str) ->
     assert said.err.endswith(": read as openai-chat, nothing had to change.\n")
 
 
+LAYOUTS = (
+    {"indent": None},
+    {"indent": None, "separators": (",", ":")},
+    {"indent": 2},
+    {"indent": 4},
+    {"indent": "\t"},
+    {"indent": 2, "ensure_ascii": False},
+)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["LF", "CRLF"])
+@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+def test_what_is_mended_is_laid_out_as_it_was(tmp_path: Path, layout: dict[str, Any], end: str) -> None:
+    """Indentation, spaces, escapes and line ends of a file stay, so that a difference shows what was healed."""
+    given, healed = (
+        (json.dumps([{**USER, "content": "h\u00e9llo"}, *rest[1:]], **layout) + "\n").replace("\n", end).encode()
+        for rest in (BROKEN, HEALED)
+    )
+    file = write(tmp_path / "h.json", given)
+    assert suture("heal", file, "--in-place").status == 0
+    assert file.read_bytes() == healed
+
+
 def test_heal_reads_stdin() -> None:
     """`-` is stdin, and is named so."""
     said = suture("heal", "-", stdin=json.dumps(BROKEN).encode())

@@ -22,6 +22,11 @@ MOST_BYTES = 256 * 1024  # more than of an error is ever read
 
 _LOOKS_LIKE_A_FILE = re.compile(r"[\w.~-]*/[\w./~-]+|[\w.~-]+\.(?:txt|json|jsonl|ndjson|log|html|err|out)")
 
+_UNKNOWN = (
+    "No rule that suture knows is refused in these words. "
+    "`suture check FILE` says what is wrong with the history itself."
+)  # fmt: skip
+
 # Errors that are about no history, each with what to do; looked for where no rule has the words.
 _NO_FAULTS = (
     (r"rate.?limit|too many requests|quota|\b429\b", "too much was asked in a short time. Wait, then send the same again."),
@@ -92,7 +97,7 @@ def _unknown(said: str | bytes) -> str:
     for pattern, advice in _NO_FAULTS:
         if re.search(pattern, words, re.IGNORECASE):
             return f"This is no fault of the history: {advice}"
-    return "No rule that suture knows is refused in these words. `suture check FILE` says what is wrong with the history itself."
+    return _UNKNOWN
 
 
 def _tell(causes: Sequence[Cause]) -> None:

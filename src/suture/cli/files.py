@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple, NoReturn, Protocol, TypeAlias, TypeVar
 
 from suture.cli.console import json_bytes, reason_of
+from suture.cli.layout import layout_of
 from suture.cli.parsing import BOM, broken, decoded, format_of, history_of, kind_of, line_of
 from suture.errors import HistoryError, UnhealableHistory
 
@@ -62,12 +63,15 @@ class HistoryFile:
             raise broken(self.name, None, error, whole=True) from error
 
     def written(self, history: object) -> bytes:
-        """That history in this file's shape."""
+        """That history in this file's shape and layout."""
         if history is self.history:
             return self.content
+        if self.shape == "json":
+            return layout_of(self.content).written(history)
+        line = layout_of(self.content.lstrip().partition(b"\n")[0])
         if self.shape == "lines" and isinstance(history, list):
-            return b"".join(json_bytes(message, indent=None) for message in history)
-        return json_bytes(history, indent=None if self.shape == "line" else 2)
+            return b"".join(line.written(message) for message in history)
+        return line.written(history)
 
     def in_a_line(self, history: object) -> bytes:
         """That history as a line of a data set."""

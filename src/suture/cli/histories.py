@@ -14,9 +14,8 @@ from suture.cli.console import Page, as_json
 from suture.cli.files import STDIN, Source
 from suture.cli.mending import Document, Documents, Place, Report, Words, Work, mend
 
-in_format = click.option(
-    "--format", "format", metavar="F", help="Their format, such as openai-chat; guessed when left out."
-)
+FORMATS = "openai-chat, openai-responses, anthropic, gemini, bedrock or mistral"
+in_format = click.option("--format", "format", metavar="F", help=f"Their format, guessed when left out: {FORMATS}.")
 for_target = click.option("--target", metavar="T", help="Who will read them, such as anthropic:claude-opus-4-6.")
 on_pending = click.option(
     "--pending",
@@ -90,15 +89,25 @@ def heal(
 
 @click.command()
 @some_files
-@click.option("--from", "--format", "source", metavar="F", help="Their format, such as openai-chat; guessed when left out.")
-@click.option("--target", metavar="T", required=True, help="The format to move to, such as anthropic:claude-opus-4-6.")
+@click.option("--from", "--format", "source", metavar="F", help=f"Their format, guessed when left out: {FORMATS}.")
+@click.option(
+    "--target",
+    "--to",
+    "target",
+    metavar="T",
+    required=True,
+    help="The format to move to, such as anthropic:claude-opus-4-6.",
+)
 @into_output
+@in_its_place
 @as_json
-def convert(files: Sequence[str], source: str | None, target: str, output: Path | None, as_json: bool) -> int:
+def convert(
+    files: Sequence[str], source: str | None, target: str, output: Path | None, in_place: bool, as_json: bool
+) -> int:
     """Move histories to another provider.
 
     A FILE is what `heal` takes, a data set too. What comes out is a request in the target's format, valid there, with the
-    system text and the tools; on stdout or in -o. What the target cannot take goes to stderr.
+    system text and the tools; on stdout, in -o or in its place. What the target cannot take goes to stderr.
 
     --json prints what it prints for `heal`.
     """
@@ -109,7 +118,7 @@ def convert(files: Sequence[str], source: str | None, target: str, output: Path 
     def work(history: object, usual: str | None) -> suture.Healed:
         return suture.convert(history, source or told(history, usual), target)
 
-    return _mend(files, work, output, False, as_json, Words(did="converted", is_named=source is not None))
+    return _mend(files, work, output, in_place, as_json, Words(did="converted", is_named=source is not None))
 
 
 def told(history: object, usual: str | None) -> str | None:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 Work: TypeAlias = "Callable[[object, str | None], Healed]"  # a history, and the format that is usual beside it
 
+_LEFT = "not carried over: "  # how a hint begins that names what a move leaves behind
+
 # What the caller does about a hint.
 _UNLESS = {"thinking: off": "you send it with thinking off"}
 
@@ -105,6 +107,7 @@ class Count:
     formats: dict[str, None] = field(default_factory=dict)
     unless: dict[str, None] = field(default_factory=dict)
     refused: int = 0
+    left: dict[str, None] = field(default_factory=dict)
 
     def add(self, one: Mended | Failed) -> None:
         """Count it in."""
@@ -116,6 +119,7 @@ class Count:
             self.changed += one.healed.history is not one.given.history
             self.changes += len(one.healed.changes)
             self.formats |= {one.healed.format: None} if one.healed.format else {}
+            self.left |= {hint.removeprefix(_LEFT): None for hint in one.healed.hints if hint.startswith(_LEFT)}
             self._add_refused([each.hint for each in one.healed.refused if each.hint])
 
     def _add_refused(self, hints: Sequence[str]) -> None:
@@ -223,9 +227,13 @@ class Words:
         return ", ".join(parts)
 
     def _counted(self, count: Count) -> str:
-        done = "nothing had to change" if self.did == "healed" else f"{self.did}, and nothing was lost"
         if count.changes:
             done = f"{self.did} with {count.changes} change{'s' * (count.changes > 1)}"
+        elif self.did == "healed":
+            done = "nothing had to change"
+        else:
+            done = self.did if count.left else f"{self.did}, and nothing was lost"
+        done += f"; left behind: {', '.join(count.left)}" if count.left else ""
         return f"{done}; still refused unless {' and '.join(count.unless)}" if count.refused else done
 
 

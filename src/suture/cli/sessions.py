@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from suture.cli.console import FINE, FOUND, Page, Piece, as_json, print_json
+from suture.cli.histories import FORMATS
 from suture.cli.render import Transcript, call_text, transcript
 from suture.cli.stores import in_store, opened, session_at
 
@@ -181,7 +182,7 @@ def _started_document(one: StartedCall) -> dict[str, object]:
 
 @click.command()
 @click.argument("session")
-@click.option("--format", "format", required=True, metavar="F", help="openai-chat or anthropic.")
+@click.option("--format", "format", required=True, metavar="F", help=f"{FORMATS}.")
 @in_store
 @as_json
 def request(session: str, format: str, url: str, as_json: bool) -> int:  # noqa: ARG001  it prints JSON either way

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 
@@ -38,9 +39,33 @@ def target_of(name: str) -> Target:
     if not isinstance(name, str):
         raise UnknownFormat(f"A format is named by a text, not {type(name).__name__}; there are {names_of_formats()}.")
     format, _, variant = name.partition(":")
-    if format not in FORMATS:
-        raise UnknownFormat(f"There is no format {format!r}; there are {names_of_formats()}.")
-    return Target(format, variant)
+    if format.lower() in FORMATS:
+        return Target(format.lower(), variant)
+    meant = f" Did you mean {near!r}?" if (near := _near(name)) else ""
+    raise UnknownFormat(f"There is no format {format!r}; there are {names_of_formats()}.{meant}")
+
+
+# What people call a format, and how the names of its models begin.
+_CALLED = {
+    "openai": "openai-chat",
+    "chat": "openai-chat",
+    "responses": "openai-responses",
+    "claude": "anthropic",
+    "google": "gemini",
+    "vertex": "gemini",
+    "aws": "bedrock",
+    "converse": "bedrock",
+}
+_MODELS = {"gpt-": "openai-chat", "claude-": "anthropic", "gemini-": "gemini", "mistral-": "mistral"}
+
+
+def _near(name: str) -> str | None:
+    """The format that was perhaps meant, with the model where it was one."""
+    asked = name.lower()
+    if model := next((format for begins, format in _MODELS.items() if asked.startswith(begins)), None):
+        return f"{model}:{name}"
+    format = asked.partition(":")[0]
+    return _CALLED.get(format) or next(iter(get_close_matches(format, FORMATS, 1, 0.7)), None)
 
 
 @cache

@@ -93,7 +93,8 @@ class _View:
     """All that `show` says of a session."""
 
     def __init__(self, session: Session) -> None:
-        self.transcript: Transcript = transcript(session.replay())
+        corrections = {key: call.correction for key, call in session.refresh().calls.items() if call.correction}
+        self.transcript: Transcript = transcript(session.replay(), corrections)
         self.approvals: list[Approval] = session.open_approvals()
         self.inbox = [message.text for message in session.pending_inbox()]
         self.unknown: list[StartedCall] = session.unknown_outcomes()

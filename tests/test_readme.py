@@ -36,6 +36,16 @@ def test_the_commands_of_the_readme_exist(command: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_the_error_of_the_readme_is_explained() -> None:
+    """The first command says which rule it is, and the command that mends it."""
+    error = re.findall(r"suture explain <<'EOF'\n(.*?)^EOF$", README, re.DOTALL | re.MULTILINE)[0]
+    done = subprocess.run(
+        [sys.executable, "-m", "suture", "explain"], input=error, capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout.split()[0]) == (0, "OAI-CALL-UNANSWERED")
+    assert "run: suture heal FILE --format openai-chat --in-place" in done.stdout
+
+
 @pytest.mark.parametrize("target", sorted(set(re.findall(r"`?make (\w+)`?", README))))
 def test_the_targets_of_the_readme_exist(target: str) -> None:
     """Each make target that the README names is in the Makefile."""

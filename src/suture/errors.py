@@ -80,7 +80,15 @@ class UnknownFormat(HistoryError):
 
 
 class AmbiguousFormat(HistoryError):
-    """The history fits more than one format. Name the right one with format=...."""
+    """The history fits more than one format. Name the right one with format=....
+
+    Attributes:
+        formats: the names of those that it fits.
+    """
+
+    def __init__(self, message: str | None = None, formats: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.formats = tuple(formats)
 
 
 class UnhealableHistory(HistoryError):

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import termios
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 SOURCE = Path(__file__).parents[2] / "src"
 PATIENCE = 60
@@ -38,13 +38,14 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def suture(
-    *arguments: str | Path, stdin: bytes = b"", cwd: Path | None = None, encoding: str = "utf-8", **env: str
+    *arguments: str | Path, stdin: bytes | BinaryIO = b"", cwd: Path | None = None, encoding: str = "utf-8", **env: str
 ) -> Said:
     """Run `suture` with these arguments; `encoding` is the one that it is to speak."""
     command = [sys.executable, "-m", "suture.cli", *map(str, arguments)]
     done = subprocess.run(
         command,
-        input=stdin,
+        input=stdin if isinstance(stdin, bytes) else None,
+        stdin=None if isinstance(stdin, bytes) else stdin,
         capture_output=True,
         timeout=PATIENCE,
         env=environment(**{"PYTHONIOENCODING": encoding, **env}),

@@ -73,7 +73,7 @@ ROWS = (
     Row("no-role.json", b'[{"content": "hi"}]', ": messages[0] has no role; every message needs one, such as 'user'."),
     Row(
         "either.json",
-        f"[{MESSAGE}]".encode(),
+        f'[{{"role": "assistant", "content": "a"}}, {MESSAGE}]'.encode(),
         ": The history fits 'openai-chat', 'openai-responses', 'anthropic' and 'bedrock' alike; name the right one with --format F.",
         "AmbiguousFormat",
     ),
@@ -149,5 +149,6 @@ def test_a_history_in_another_format_than_said(tmp_path: Path) -> None:
     assert said.json["error"] == {
         "type": "UnknownFormat",
         "message": "h.json: messages[1] has 'tool_calls', which is openai-chat's and not anthropic's. "
-        "Name the format that the history is in: --format 'openai-chat'.",
+        "Name the format that the history is in: --format 'openai-chat'. "
+        "To move it there: `suture convert` with --target 'anthropic'.",
     }

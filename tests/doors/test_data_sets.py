@@ -64,13 +64,13 @@ def test_each_line_keeps_its_shape(tmp_path: Path, name: str, wrap: Any) -> None
     assert (said.status, values(said.out)) == (0, [wrap(HEALED), wrap(VALID), wrap(HEALED)])
     assert f"{file}:1:messages[1].tool_calls[0]: CALL_UNANSWERED [OAI-CALL-UNANSWERED]: added a result\n" in said.err
     assert f"{file}:3:messages[1].tool_calls[0]: CALL_UNANSWERED" in said.err
-    assert said.err.endswith(f"{file}: 3 conversations, 2 healed with 2 changes, 1 as they were.\n")
+    assert said.err.endswith(f"{file}: 3 conversations read as openai-chat, 2 healed with 2 changes, 1 as they were.\n")
 
 
 def test_a_data_set_may_have_one_line_when_its_name_says_so(tmp_path: Path) -> None:
     """A list in a file of JSON Lines stays on its line; in another file it is a document like any other."""
-    assert suture("heal", data_set(tmp_path / "one.jsonl", line(BROKEN))).out.count("\n") == 1
-    assert suture("heal", data_set(tmp_path / "one.json", line(BROKEN))).out.count("\n") > 1
+    assert "1 conversation" in suture("heal", data_set(tmp_path / "one.jsonl", line(BROKEN))).err
+    assert "conversation" not in suture("heal", data_set(tmp_path / "one.json", line(BROKEN))).err
 
 
 def test_lines_that_were_fine_are_the_bytes_that_they_were(tmp_path: Path) -> None:
@@ -98,6 +98,56 @@ def test_a_document_over_many_lines_is_one(tmp_path: Path) -> None:
     assert (said.status, said.json) == (0, HEALED)
     inside = b'{\n"messages":\n' + line(VALID) + b"}\n"
     assert suture("heal", data_set(tmp_path / "inside.json", inside)).out.encode() == inside
+
+
+PLAIN = [USER, {"role": "assistant", "content": "hello"}]
+OPENED = [{"role": "assistant", "content": "hello"}, USER]
+
+
+@pytest.mark.parametrize("given", ["file", "stdin"])
+def test_what_fits_several_formats_is_in_that_of_the_data_set(tmp_path: Path, given: str) -> None:
+    """Lines of plain words are read as the first line that tells a format, wherever it stands; none is left out."""
+    file = data_set(tmp_path / "set.jsonl", line(OPENED), line(PLAIN), line(BROKEN), line(PLAIN), line([]))
+    source, stdin = (file, b"") if given == "file" else ("-", file.read_bytes())
+    said = suture("heal", source, stdin=stdin)
+    assert (said.status, values(said.out)) == (0, [OPENED, PLAIN, HEALED, PLAIN, []])
+    documents = values(suture("check", source, "--json", stdin=stdin).out)
+    assert [(one["format"], [each["code"] for each in one["findings"]]) for one in documents] == [
+        ("openai-chat", []),
+        ("openai-chat", []),
+        ("openai-chat", ["CALL_UNANSWERED"]),
+        ("openai-chat", []),
+        ("openai-chat", ["MESSAGE_EMPTY"]),
+    ]
+    use = [
+        {"role": "user", "content": "q"},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "f"}]},
+    ]
+    said = suture("check", data_set(tmp_path / "anthropic.jsonl", line(OPENED), line(use)), "--json")
+    assert [each["code"] for each in values(said.out)[0]["findings"]] == ["FIRST_NOT_USER"]
+
+
+def test_plain_words_alone_are_as_they_were(tmp_path: Path) -> None:
+    """Where no line tells a format, what is fine in each that fits stays; only what they do not agree on is asked."""
+    file = data_set(tmp_path / "set.jsonl", line(PLAIN), line({"messages": PLAIN}), line(OPENED))
+    said = suture("heal", file)
+    assert (said.status, values(said.out)) == (1, [PLAIN, {"messages": PLAIN}])
+    assert f"Error: {file}:3: The history fits 'openai-chat'" in said.err
+    assert said.err.endswith(f"{file}: 3 conversations, 2 as they were, 1 could not be healed.\n")
+    said = suture("check", file, "--json")
+    assert [one.get("findings") for one in values(said.out)] == [[], [], None]
+
+
+@pytest.mark.parametrize("key", ["conversations", "dialog"])
+def test_lines_of_another_programs_shape_are_named(tmp_path: Path, key: str) -> None:
+    """What is no provider's shape is told with the shapes that are, alone and among others."""
+    foreign = {key: [{"from": "human", "value": "hi"}]}
+    shapes = "the line is no conversation: neither a list nor an object with 'messages', 'input' or 'contents'."
+    advice = f" Write its {key!r} as 'messages' with 'role' and 'content'."
+    for name, lines in (("all.jsonl", [foreign, foreign]), ("some.jsonl", [VALID, foreign])):
+        file = data_set(tmp_path / name, *map(line, lines))
+        said = suture("heal", file)
+        assert f"Error: {file}:{lines.index(foreign) + 1}: {shapes}{advice}\n" in said.err
 
 
 # What is broken -------------------------------------------------------------------------------
@@ -231,7 +281,8 @@ def test_a_document_for_each_conversation(tmp_path: Path) -> None:
     assert (first["file"], first["line"], first["history"]) == (str(file), 1, HEALED)
     assert [change["code"] for change in first["changes"]] == ["CALL_UNANSWERED"]
     assert (second["line"], second["error"]["type"], "history" in second) == (2, "HistoryError", False)
-    assert third == {"file": str(file), "line": 3, "history": VALID, "changes": [], "hints": []}
+    report = {"format": "openai-chat", "history": VALID, "changes": [], "hints": [], "refused": []}
+    assert third == {"file": str(file), "line": 3, **report}
 
 
 def test_findings_for_each_conversation(tmp_path: Path) -> None:
@@ -257,7 +308,9 @@ def test_a_terminal_gets_a_bar(tmp_path: Path) -> None:
     assert (said.status, HIDDEN_CURSOR in said.out) == (0, True)
     assert re.search(r"set\.jsonl.*━.*%.*conversations", said.out)
     plain = re.sub("\x1b\\[[0-9;?]*[a-zA-Z]", "", said.out)
-    assert "3,000 conversations, 60 healed with 60 changes, 2,940 as they were." in " ".join(plain.split())
+    assert "3,000 conversations read as openai-chat, 60 healed with 60 changes, 2,940 as they were." in " ".join(
+        plain.split()
+    )
     found = on_terminal("check", file)
     assert (found.status, HIDDEN_CURSOR in found.out) == (1, True)
 
@@ -275,7 +328,9 @@ def test_a_pipe_gets_none(tmp_path: Path) -> None:
     said = suture(
         "heal", conversations(tmp_path / "set.jsonl", 50, every=100), "-o", tmp_path / "out.jsonl", FORCE_COLOR="1"
     )
-    assert said.err.splitlines()[-1].endswith("50 conversations, 1 healed with 1 change, 49 as they were.")
+    assert said.err.splitlines()[-1].endswith(
+        "50 conversations read as openai-chat, 1 healed with 1 change, 49 as they were."
+    )
     assert "\x1b" not in said.err
 
 
@@ -397,7 +452,7 @@ def test_a_file_that_cannot_be_read_does_not_stop_the_others(tmp_path: Path) -> 
     documents = suture("heal", gone, broken, "--json")
     assert (documents.status, [sorted(one) for one in documents.json["files"]]) == (
         2,
-        [["error", "file"], ["changes", "file", "hints", "history"]],
+        [["error", "file"], ["changes", "file", "format", "hints", "history", "refused"]],
     )
 
 
@@ -410,7 +465,7 @@ def test_in_place_keeps_the_old_file_beside_the_new(tmp_path: Path) -> None:
     file.chmod(0o640)
     said = suture("heal", file, "--in-place")
     assert (said.status, said.out, json.loads(file.read_bytes())) == (0, "", HEALED)
-    assert said.err.endswith(f"{file}: healed with 1 change. The old one is {file}.bak.\n")
+    assert said.err.endswith(f"{file}: read as openai-chat, healed with 1 change. The old one is {file}.bak.\n")
     assert file.stat().st_mode & 0o777 == 0o640
     assert (tmp_path / "h.json.bak").read_bytes() == json.dumps(BROKEN).encode()
     again = [*HEALED, {**RESULT, "tool_call_id": "gone"}]
@@ -480,10 +535,10 @@ def test_convert_moves_a_history(tmp_path: Path) -> None:
         "text",
     ]
     assert f"{file}: hint: not carried over: model\n" in said.err
-    assert re.search(r"h\.json: converted with \d+ changes?\.\n$", said.err)
+    assert re.search(r"h\.json: converted with \d+ changes?; left behind: model\.\n$", said.err)
     document = suture("convert", file, "--format", "openai-chat", "--target", "anthropic", "--json")
     assert (document.status, document.err, document.json["history"]) == (0, "", said.json)
-    assert sorted(document.json) == ["changes", "hints", "history"]
+    assert sorted(document.json) == ["changes", "format", "hints", "history", "refused"]
 
 
 def test_convert_moves_a_data_set(tmp_path: Path) -> None:
@@ -498,9 +553,20 @@ def test_convert_moves_a_data_set(tmp_path: Path) -> None:
 
 
 def test_convert_says_that_nothing_was_lost(tmp_path: Path) -> None:
-    """A move that loses nothing says so."""
+    """A move that loses nothing says so; one that leaves a key of the request behind does not."""
+    file = data_set(tmp_path / "r.json", line({"model": "m", "messages": [USER]}))
+    said = suture("convert", file, "--from", "openai-chat", "--to", "anthropic")
+    assert (said.status, said.err.splitlines()[-1]) == (0, f"{file}: converted; left behind: model.")
     said = suture("convert", data_set(tmp_path / "h.json", line([USER])), "--from", "openai-chat", "--target", "anthropic")
     assert (said.status, said.err) == (0, f"{tmp_path}/h.json: converted, and nothing was lost.\n")
+
+
+def test_convert_in_place_keeps_the_old_file(tmp_path: Path) -> None:
+    """What it was before the move stands beside it."""
+    file = data_set(tmp_path / "h.json", line(VALID))
+    assert suture("convert", file, "--to", "anthropic", "--in-place").status == 0
+    assert [message["role"] for message in json.loads(file.read_bytes())["messages"]] == ["user", "assistant", "user"]
+    assert (tmp_path / "h.json.bak").read_bytes() == line(VALID)
 
 
 # Warnings -------------------------------------------------------------------------------------

@@ -8,10 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 from llmock.scenarios import Reply, ToolCall
 from llmock.testing import LLMockServer
 
+import suture
 from suture.formats import FORMATS
 from suture.formats.anthropic.format import DIALECTS as ANTHROPIC
 from suture.formats.openai_chat.dialects import DIALECTS
@@ -22,6 +24,17 @@ CALL = {
     "quickstart-anthropic": ToolCall("refund", {"order": 42, "total": 19.9}),
 }
 CHECKS = {
+    "reference/python": """
+assert roles == ["user", "assistant", "tool", "user"]
+assert done == [("CALL_UNANSWERED", "messages[1].tool_calls[0]", "none")]
+assert healed.changed and healed.format == "openai-chat" and not healed.hints and not healed.refused
+assert len(refused) == 1 and suture.refusal(findings[0])
+assert sorted(moved.history) == ["messages"]
+assert (cause.rule, cause.command, cause.relay) == ("OAI-CALL-UNANSWERED", "suture heal FILE --format openai-chat --in-place", "")
+assert "ANT-ADJ-RESULT" in ids
+assert (check.status, check.call.name, check.call.arguments) == ("fixed", "refund", {"order": 42})
+assert fits[0] == "openai-chat"
+""",
     "quickstart-openai": """
 assert (result.status, result.text) == ("completed", "It is said."), result
 assert "It rains in Bern." in [message.text for message in session.messages]
@@ -55,7 +68,7 @@ assert ordered == ["ordered 12 tea"], ordered
 @pytest.mark.parametrize("page", CHECKS)
 def test_the_snippets_of_a_page_run(page: str, tmp_path: Path) -> None:
     """All Python of the page, top to bottom in one process in an empty folder, does what the page says."""
-    text = (DOCS / "how-to" / f"{page}.md").read_text(encoding="utf-8")
+    text = (DOCS / f"{page if '/' in page else f'how-to/{page}'}.md").read_text(encoding="utf-8")
     script = tmp_path / "page.py"
     script.write_text("\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL)) + CHECKS[page], encoding="utf-8")
     with LLMockServer() as server:
@@ -68,6 +81,15 @@ def test_the_snippets_of_a_page_run(page: str, tmp_path: Path) -> None:
             cwd=tmp_path, env=os.environ | keys | urls, capture_output=True, text=True, timeout=60, check=False,
         )  # fmt: skip
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "kind", [suture.Healed, suture.Change, suture.Finding, suture.Cause, suture.Rule, suture.CallCheck]
+)
+def test_the_reference_names_every_field(kind: type[msgspec.Struct]) -> None:
+    """What a function returns is on the page, whole."""
+    text = (DOCS / "reference" / "python.md").read_text(encoding="utf-8")
+    assert [name for name in kind.__struct_fields__ if f"`{name}`" not in text] == []
 
 
 @pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.stem)

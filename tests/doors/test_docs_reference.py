@@ -17,7 +17,12 @@ from tests.doors.test_histories import BROKEN, HEALED, VALID
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 BRICKED = (DOCS / "how-to" / "my-conversation-is-bricked.md").read_text(encoding="utf-8")
-SHELL = "".join(re.findall(r"```sh\n(.*?)```", BRICKED, re.DOTALL)).splitlines()
+# Each command, and what the shell hands it on stdin.
+SHELL = re.findall(
+    r"^(\w[^\n]*?)(?: <<'EOF'\n(.*?)^EOF)?$",
+    "".join(re.findall(r"```sh\n(.*?)```", BRICKED, re.DOTALL)),
+    re.DOTALL | re.MULTILINE,
+)
 
 
 @pytest.fixture
@@ -26,10 +31,10 @@ def said(tmp_path: Path) -> dict[str, Said]:
     (tmp_path / "history.json").write_text(json.dumps({"model": "m", "messages": BROKEN}))
     (tmp_path / "conversations.jsonl").write_text("".join(json.dumps(each) + "\n" for each in (BROKEN, VALID)))
     told = {}
-    for line in SHELL:
+    for line, stdin in SHELL:
         program, *arguments = shlex.split(line)
         assert program == "suture"
-        told[line.split(" -", 1)[0]] = suture(*arguments, cwd=tmp_path)
+        told[line.split(" -", 1)[0]] = suture(*arguments, cwd=tmp_path, stdin=stdin.encode())
     assert json.loads((tmp_path / "history.json").read_text())["messages"] == HEALED
     assert json.loads((tmp_path / "history.json.bak").read_text())["messages"] == BROKEN
     assert [json.loads(line) for line in (tmp_path / "healed.jsonl").read_text().splitlines()] == [HEALED, VALID]

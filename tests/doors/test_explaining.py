@@ -25,11 +25,13 @@ ANT-ADJ-RESULT (anthropic)
   healing: {rule.mend}
   known:   refused; three or more independent reports.
   place:   messages.3
-  calls:   toolu_01A
-  run:     suture heal FILE --format anthropic --in-place
+  ids:     toolu_01A
 
-It may also mean:
-ANT-RESULT-FIRST (anthropic)
+It may also mean (`suture rules RULE` says more):
+  ANT-RESULT-FIRST (anthropic): {others[0].statement}
+  ANT-USE-TAIL (anthropic): {others[1].statement}
+
+run: suture heal FILE --format anthropic --in-place
 """
 
 
@@ -41,12 +43,24 @@ def test_an_error_is_explained_with_what_mends_it() -> None:
     """The rule, what it demands, what healing does, where, how sure that is, and the command."""
     said = suture("explain", TEXT)
     assert (said.status, said.err) == (0, "")
-    assert said.out.startswith(FIRST.format(rule=rule("ANT-ADJ-RESULT")))
-    assert [line.split()[0] for line in said.out.splitlines() if re.match("[A-Z-]+ \\(", line)] == [
-        "ANT-ADJ-RESULT",
-        "ANT-RESULT-FIRST",
-        "ANT-USE-TAIL",
-    ]
+    assert said.out == FIRST.format(rule=rule("ANT-ADJ-RESULT"), others=[rule("ANT-RESULT-FIRST"), rule("ANT-USE-TAIL")])
+
+
+def test_what_only_the_caller_can_mend_has_no_line_to_run() -> None:
+    """Where healing cannot help nothing is there to copy."""
+    said = suture("explain", rule("ANT-THINK-FIRST").error)
+    assert (said.status, said.out.split()[0], "run:" in said.out) == (0, "ANT-THINK-FIRST", False)
+    assert "healing: Only the caller can: turn thinking off" in said.out
+
+
+def test_an_error_through_a_relay_names_no_format() -> None:
+    """Claude refused it, but the history is in the form that the relay takes; the clause says so."""
+    raw = {"message": "Provider returned error", "metadata": {"raw": ENVELOPE, "provider_name": "Anthropic"}}
+    said = suture("explain", json.dumps({"error": raw}))
+    assert (
+        "  relay:   the error came through OpenRouter, so the history is in the form that OpenRouter takes.\n" in said.out
+    )
+    assert said.out.endswith("\nrun: suture heal FILE --in-place\n")
 
 
 @pytest.mark.parametrize("given", ["words", "text", "stdin", "dash", "file"])
@@ -76,7 +90,7 @@ def test_an_error_as_one_document() -> None:
     assert (first["rule"], first["command"], first["paths"]) == ("ANT-ADJ-RESULT", COMMAND, ["messages.3"])
 
 
-@pytest.mark.parametrize("text", ["Rate limit reached", "", "x" * 5000])
+@pytest.mark.parametrize("text", ["The weather is fine", "x" * 5000])
 def test_what_is_not_known_is_not_guessed(text: str) -> None:
     """An error that no rule has ends with 1, and with what to do instead."""
     said = suture("explain", text)
@@ -84,6 +98,36 @@ def test_what_is_not_known_is_not_guessed(text: str) -> None:
     assert said.err.startswith("No rule that suture knows is refused in these words. `suture check FILE` says")
     said = suture("explain", text, "--json")
     assert (said.status, said.json, said.err) == (1, {"causes": []}, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("Rate limit reached for gpt-4o", "too much was asked in a short time. Wait"),
+        ('{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}', "the provider has too much to do."),
+        ("Incorrect API key provided: sk-x", "the key or its rights are wrong."),
+        ("This model's maximum context length is 8192 tokens.", "the conversation is too long."),
+    ],
+)
+def test_what_is_about_no_history_says_so(text: str, says: str) -> None:
+    """An error that no healing can help is told as one, with what helps; the status is 1 all the same."""
+    said = suture("explain", text)
+    assert (said.status, said.out) == (1, "")
+    assert said.err.startswith(f"This is no fault of the history: {says}")
+
+
+@pytest.mark.parametrize("given", [("",), ("-",), ()], ids=["text", "dash", "stdin"])
+def test_nothing_is_nothing_to_explain(given: tuple[str, ...]) -> None:
+    """An empty text or stdin is a wrong use, and no unknown error."""
+    said = suture("explain", *given, stdin=b" \n")
+    assert (said.status, said.out, "There is nothing to explain." in said.err) == (2, "", True)
+
+
+@pytest.mark.parametrize(("text", "is_told"), [("eror.txt", True), ("logs/error", True), ("400", False), (TEXT, False)])
+def test_a_file_that_is_not_there_is_read_as_text(tmp_path: Path, text: str, is_told: bool) -> None:
+    """What looks like the name of a file and is none is told."""
+    said = suture("explain", text, cwd=tmp_path)
+    assert said.err.startswith(f"{text}: no such file; read as text.\n") is is_told
 
 
 def test_without_an_error_it_asks_for_one() -> None:
@@ -119,7 +163,9 @@ def test_the_rules_are_listed() -> None:
     said = suture("rules")
     lines = said.out.splitlines()
     assert (said.status, said.err, lines[0].split()) == (0, "", ["FORMAT", "RULE", "SEVERITY", "SURE", "DEMANDS"])
-    told = [tuple(line.split()[:2]) for line in lines[1:]]
+    assert lines[-3:-1] == ["", "severity: REJ refused; DEG taken, with a worse answer; IGN ignored"]
+    assert lines[-1].startswith("sure: S three or more independent reports; R one or two reports; D official")
+    told = [(format, id) for format, id in (line.split()[:2] for line in lines[1:-3])]
     assert [id for format, id in told if format == "bedrock"] == [rule.id for rule in library.rules("bedrock")]
     assert {id for _, id in told} == {rule.id for rule in library.rules()}
     assert next(line for line in lines if "ANT-PREFILL" in line).endswith(rule("ANT-PREFILL").statement)

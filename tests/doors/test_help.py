@@ -10,6 +10,7 @@ import pytest
 from click import Group
 
 from suture.cli import main
+from suture.formats import FORMATS
 from tests.doors.shell import PATIENCE, environment, suture
 
 COMMANDS = (
@@ -68,6 +69,13 @@ def test_every_command_explains_itself_and_speaks_json(command: str) -> None:
     assert "--json" in [option for parameter in found.params for option in parameter.opts]
 
 
+@pytest.mark.parametrize("command", ["heal", "check", "convert", "request"])
+def test_the_formats_are_named_where_one_is_chosen(command: str) -> None:
+    """The help of --format names all that there are."""
+    words = "".join(suture(command, "--help").out.split())  # lines are broken at hyphens, too
+    assert all(name in words for name in FORMATS)
+
+
 @pytest.mark.parametrize("module", ["suture", "suture.cli"])
 def test_it_runs_as_a_module(module: str) -> None:
     """`python -m suture` is the command line, too."""
@@ -81,7 +89,7 @@ def test_it_runs_as_a_module(module: str) -> None:
     ("arguments", "type", "message"),
     [
         (("unheard",), "NoSuchCommand", "No such command 'unheard'."),
-        (("show", "x"), "MissingParameter", "Missing option '--store'."),
+        (("show", "x"), "MissingParameter", "Missing option '--store' (env var: 'SUTURE_STORE')."),
         (("heal",), "MissingParameter", "Missing argument 'FILE...'."),
         (
             ("heal", "x", "--in-place", "-o", "y"),
@@ -89,7 +97,7 @@ def test_it_runs_as_a_module(module: str) -> None:
             "--in-place writes each FILE anew, and -o another one. Leave one of them out.",
         ),
         (("heal", "-", "--in-place"), "UsageError", "--in-place writes files anew, and '-' is none. Use -o."),
-        (("convert", "x"), "MissingParameter", "Missing option '--target'."),
+        (("convert", "x"), "MissingParameter", "Missing option '--target' / '--to'."),
         (
             ("rules", "ANT-ADJ-RESULTS"),
             "UsageError",

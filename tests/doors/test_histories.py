@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.doors.shell import suture
+from tests.doors.shell import on_terminal, suture
 
 USER = {"role": "user", "content": "hi"}
 CALL = {
@@ -70,7 +70,7 @@ def test_heal_keeps_the_shape(tmp_path: Path, name: str, given: str, expected: o
     assert (said.status, said.json) == (0, expected)
     assert f"{file}:messages[1].tool_calls[0]: CALL_UNANSWERED [OAI-CALL-UNANSWERED]: added a result\n" in said.err
     assert f"now: {WORDS}" in said.err
-    assert said.err.endswith(f"{file}: healed with 1 change.\n")
+    assert said.err.endswith(f"{file}: read as openai-chat, healed with 1 change.\n")
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,30 @@ def test_a_valid_history_comes_back_byte_for_byte(tmp_path: Path, given: str) ->
     """What nothing had to change in is written as it was, white space included."""
     said = suture("heal", write(tmp_path / "valid", given))
     assert (said.status, said.out) == (0, given)
-    assert said.err.endswith(": nothing had to change.\n")
+    assert said.err.endswith(": read as openai-chat, nothing had to change.\n")
+
+
+LAYOUTS = (
+    {"indent": None},
+    {"indent": None, "separators": (",", ":")},
+    {"indent": 2},
+    {"indent": 4},
+    {"indent": "\t"},
+    {"indent": 2, "ensure_ascii": False},
+)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["LF", "CRLF"])
+@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+def test_what_is_mended_is_laid_out_as_it_was(tmp_path: Path, layout: dict[str, Any], end: str) -> None:
+    """Indentation, spaces, escapes and line ends of a file stay, so that a difference shows what was healed."""
+    given, healed = (
+        (json.dumps([{**USER, "content": "h\u00e9llo"}, *rest[1:]], **layout) + "\n").replace("\n", end).encode()
+        for rest in (BROKEN, HEALED)
+    )
+    file = write(tmp_path / "h.json", given)
+    assert suture("heal", file, "--in-place").status == 0
+    assert file.read_bytes() == healed
 
 
 def test_heal_reads_stdin() -> None:
@@ -103,7 +126,7 @@ def test_heal_as_one_document(tmp_path: Path) -> None:
     """With --json all stands in one document on stdout."""
     said = suture("heal", write(tmp_path / "h.json", json.dumps(BROKEN)), "--json")
     assert (said.status, said.err) == (0, "")
-    assert said.json == {"history": HEALED, "changes": [CHANGE], "hints": []}
+    assert said.json == {"format": "openai-chat", "history": HEALED, "changes": [CHANGE], "hints": [], "refused": []}
 
 
 @pytest.mark.parametrize(
@@ -131,23 +154,41 @@ def test_heal_quotes_orphans() -> None:
 
 
 def test_heal_writes_a_file_whole(tmp_path: Path) -> None:
-    """-o replaces a file in one step, in place too, keeps its mode, and leaves nothing beside it."""
-    file = write(tmp_path / "h.json", json.dumps(BROKEN))
-    file.chmod(0o640)
-    said = suture("heal", file, "-o", file)
+    """-o replaces a file in one step, keeps its mode, and leaves nothing beside it."""
+    file, output = write(tmp_path / "h.json", json.dumps(BROKEN)), write(tmp_path / "out.json", "before")
+    output.chmod(0o640)
+    said = suture("heal", file, "-o", output)
     assert (said.status, said.out) == (0, "")
-    assert json.loads(file.read_bytes()) == HEALED
-    assert file.stat().st_mode & 0o777 == 0o640
-    assert list(tmp_path.iterdir()) == [file]
+    assert json.loads(output.read_bytes()) == HEALED
+    assert output.stat().st_mode & 0o777 == 0o640
+    assert sorted(tmp_path.iterdir()) == [file, output]
+
+
+@pytest.mark.parametrize("given", ["name", "other name", "link", "second name", "stdin", "one of two"])
+@pytest.mark.parametrize("command", [("heal",), ("convert", "--target", "anthropic")], ids=lambda value: value[0])
+def test_what_is_read_is_not_written_over(tmp_path: Path, command: tuple[str, ...], given: str) -> None:
+    """-o never takes the place of an input, under whatever name: lines that cannot be healed would be lost."""
+    file, other = write(tmp_path / "h.jsonl", lines([BROKEN, HOPELESS])), write(tmp_path / "o.json", json.dumps(BROKEN))
+    before = file.read_bytes()
+    (tmp_path / "link").symlink_to(file)
+    (tmp_path / "second").hardlink_to(file)
+    output = tmp_path / {"other name": "../" + tmp_path.name + "/h.jsonl", "link": "link", "second name": "second"}.get(
+        given, "h.jsonl"
+    )
+    files: list[str | Path] = ["-"] if given == "stdin" else [other, file] if given == "one of two" else [file]
+    with file.open("rb") as stdin:
+        said = suture(*command, *files, "-o", output, stdin=stdin)
+    assert (said.status, said.out, file.read_bytes()) == (2, "", before)
+    assert f"-o would replace {str(output)!r}, which is read. Use --in-place; it keeps the old one." in said.err
 
 
 def test_heal_writes_through_a_link_and_into_a_device(tmp_path: Path) -> None:
     """-o writes what a link points to, and into a device rather than in its place."""
-    file = write(tmp_path / "h.json", json.dumps(BROKEN))
-    (tmp_path / "link").symlink_to(file)
+    file, output = write(tmp_path / "h.json", json.dumps(BROKEN)), write(tmp_path / "out.json", "before")
+    (tmp_path / "link").symlink_to(output)
     assert suture("heal", file, "-o", tmp_path / "link").status == 0
     assert (tmp_path / "link").is_symlink()
-    assert json.loads(file.read_bytes()) == HEALED
+    assert json.loads(output.read_bytes()) == HEALED
     assert suture("heal", file, "-o", os.devnull).status == 0
     assert Path(os.devnull).is_char_device()
 
@@ -174,6 +215,23 @@ def test_heal_says_where_it_cannot_write(tmp_path: Path) -> None:
     assert said.err == f"Error: {output}: cannot be written: no such file or directory.\n"
 
 
+def test_what_only_the_request_can_mend_is_no_success(tmp_path: Path) -> None:
+    """A history that is refused until the caller does something ends with 1, and says what; as a document too."""
+    use = {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "f", "input": {}}]}
+    result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "r"}]}
+    thinking = {"model": "m", "max_tokens": 9000, "thinking": {"type": "enabled", "budget_tokens": 2000}}
+    file = write(tmp_path / "h.json", json.dumps({**thinking, "messages": [USER, use, result]}))
+    said = suture("heal", file)
+    assert (said.status, said.out) == (1, file.read_text())
+    assert f"{file}:messages[1].content[0]: THINKING_NOT_FIRST [ANT-THINK-FIRST]: Thinking is on" in said.err
+    unless = "still refused unless you send it with thinking off"
+    assert said.err.endswith(f"{file}: read as anthropic, nothing had to change; {unless}.\n")
+    document = suture("heal", file, "--json")
+    assert (document.status, [each["code"] for each in document.json["refused"]]) == (1, ["THINKING_NOT_FIRST"])
+    many = write(tmp_path / "h.jsonl", json.dumps({**thinking, "messages": [USER, use, result]}) + "\n")
+    assert suture("heal", many).err.endswith(f"1 conversation read as anthropic, 1 as they were, 1 {unless}.\n")
+
+
 # Checking -------------------------------------------------------------------------------------
 
 
@@ -181,7 +239,8 @@ def test_check_speaks_like_a_compiler(tmp_path: Path) -> None:
     """A line per finding, on stdout, and 1 when a provider would refuse the file."""
     file = write(tmp_path / "h.json", json.dumps(BROKEN))
     said = suture("check", file)
-    assert (said.status, said.err) == (1, "")
+    assert (said.status, said.err) == (1, f"{file}: read as openai-chat.\n")
+    assert suture("check", file, "--format", "openai-chat").err == ""
     assert said.out == f"{file}:messages[1].tool_calls[0]: CALL_UNANSWERED [OAI-CALL-UNANSWERED]: {SENTENCE}\n"
 
 
@@ -192,13 +251,20 @@ def test_check_as_one_document(tmp_path: Path) -> None:
     finding: dict[str, Any] = {key: CHANGE[key] for key in ("code", "rules", "path", "call_id")}
     finding |= {"severity": "REJ", "certainty": "S", "sentence": SENTENCE, "hint": None, "refused": True}
     assert (said.status, said.err) == (1, "")
-    assert said.json == {"files": [{"file": str(broken), "findings": [finding]}, {"file": str(valid), "findings": []}]}
+    fine, whole = (
+        {"file": str(valid), "format": "openai-chat", "findings": []},
+        {"file": str(broken), "format": "openai-chat"},
+    )
+    assert said.json == {"files": [{**whole, "findings": [finding]}, fine]}
 
 
 def test_check_of_a_valid_file_is_silent(tmp_path: Path) -> None:
-    """Nothing found, nothing said."""
-    said = suture("check", write(tmp_path / "v.json", json.dumps(VALID)))
+    """Nothing found, nothing said; a person at a terminal is told as which format it was read."""
+    file = write(tmp_path / "v.json", json.dumps(VALID))
+    said = suture("check", file)
     assert (said.status, said.out, said.err) == (0, "", "")
+    shown = on_terminal("check", file)
+    assert (shown.status, " ".join(shown.out.split())) == (0, f"{file}: read as openai-chat, and nothing is wrong with it.")
 
 
 def test_check_goes_on_past_a_file_that_it_cannot_read(tmp_path: Path) -> None:
@@ -206,7 +272,7 @@ def test_check_goes_on_past_a_file_that_it_cannot_read(tmp_path: Path) -> None:
     broken, gone = write(tmp_path / "b.json", json.dumps(BROKEN)), tmp_path / "gone.json"
     said = suture("check", gone, broken)
     assert said.status == 2
-    assert said.err == f"Error: {gone}: cannot be read: no such file or directory.\n"
+    assert said.err.startswith(f"Error: {gone}: cannot be read: no such file or directory.\n")
     assert "CALL_UNANSWERED" in said.out
     documents = suture("check", gone, broken, "--json").json["files"]
-    assert [sorted(one) for one in documents] == [["error", "file"], ["file", "findings"]]
+    assert [sorted(one) for one in documents] == [["error", "file"], ["file", "findings", "format"]]

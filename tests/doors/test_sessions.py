@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import suture as library
+from suture.testing import ScriptedModel
 from tests.doors.conftest import PROMPT, digest_of
-from tests.doors.shell import suture
+from tests.doors.shell import on_terminal, suture
 from tests.judges import FORMATS, assert_valid
 
 NOBODY = "The store holds no session 'nobody'. `suture sessions --store URL` lists those it has."
@@ -103,6 +104,30 @@ def test_show_as_one_document(url: str) -> None:
     assert [one["key"] for one in document["unknown_outcomes"]] == ["3:0"]
     assert (document["approvals"], document["inbox"], document["findings"]) == ([], [], [])
     assert document["session"]["status"] == "abandoned"
+
+
+def test_show_has_what_was_corrected_below_what_the_model_made(tmp_path: Path) -> None:
+    """The call that ran stands below the one that could not, with who corrected it and why in the document."""
+
+    @library.tool
+    def order(item: str, count: int) -> str:
+        """Order."""
+        return f"{count} {item}"
+
+    url = f"sqlite:///{tmp_path}/corrected.db"
+    store = library.open_store(url)
+    made = {"id": "c1", "name": "functions.order", "arguments": "{'item': 'tea', 'count': '3',}"}
+    model = ScriptedModel([{"calls": [made]}, {"text": "Done."}])
+    library.Agent(model, tools=[order], session=library.Session(store, "s")).run("Order.")
+    store.close()
+    lines = [line.strip() for line in suture("show", "s", "--store", url).out.splitlines()]
+    at = next(at for at, line in enumerate(lines) if line.startswith("3:0"))
+    assert lines[at] == "3:0  functions.order({'item': 'tea', 'count': '3',})  ->  3 tea"
+    assert lines[at + 1] == 'corrected: order(item="tea", count=3)'
+    (call,) = suture("show", "s", "--store", url, "--json").json["messages"][1]["calls"]
+    reason = "name_junk, single_quotes, trailing_comma, string_for_integer"
+    assert call["corrected"] == {"name": "order", "arguments": {"item": "tea", "count": 3}, "by": "rule", "reason": reason}
+    assert "corrected:" in on_terminal("show", "s", "--store", url).out
 
 
 def test_show_tells_what_replay_mended(url: str) -> None:

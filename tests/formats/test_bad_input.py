@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from suture.errors import AmbiguousFormat, ConfigurationError, HistoryError, NotJson, UnhealableHistory, UnknownFormat
-from suture.formats import names_of_formats
+from suture.formats import names_of_formats, target_of
 from suture.healing import diagnose, dump_messages, fit, heal, load_messages
 
 HERE = f"there are {names_of_formats()}."
@@ -41,7 +41,12 @@ def nested(levels: int) -> object:
     [
         # what a history is
         (None, "openai-chat", HistoryError, "The history is null, not a list of messages."),
-        ("[]", "openai-chat", HistoryError, "The history is a text, not a list of messages."),
+        (
+            "[]",
+            "openai-chat",
+            HistoryError,
+            "The history is a text, not a list of messages. json.loads it, or use `suture heal FILE`.",
+        ),
         (7, "anthropic", HistoryError, "The history is a number, not a list of messages."),
         ({"messages": None}, "anthropic", HistoryError, "'messages' is null, not a list of messages."),
         (
@@ -54,7 +59,10 @@ def nested(levels: int) -> object:
             {"input": [], "model": "m"},
             "openai-chat",
             HistoryError,
-            "The history has no 'messages'; it has 'input', 'model'. Pass the request, or just its list.",
+            (
+                "The history has no 'messages'; it has 'input', 'model'. Its 'input' is that of OpenAI's Responses: "
+                "format='openai-responses'."
+            ),
         ),
         ({"messages": "hi"}, "openai-chat", HistoryError, "'messages' is a text, not a list of messages."),
         (["hi"], "openai-chat", HistoryError, "messages[0] is a text, not an object. Pass plain JSON values."),
@@ -126,6 +134,27 @@ def nested(levels: int) -> object:
             HistoryError,
             "system is a number; content is a text or a list of parts.",
         ),
+        (
+            {"contents": []},
+            "openai-chat",
+            HistoryError,
+            "The history has no 'messages'; it has 'contents'. Its 'contents' are Gemini's: format='gemini'.",
+        ),
+        (
+            {"conversations": []},
+            None,
+            HistoryError,
+            (
+                "The history has no 'messages'; it has 'conversations'. Its 'conversations' are no provider's: write them as "
+                "'messages' with 'role' and 'content'."
+            ),
+        ),
+        ([USER], "openai", UnknownFormat, f"There is no format 'openai'; {HERE} Did you mean 'openai-chat'?"),
+        ([USER], "Claude", UnknownFormat, f"There is no format 'Claude'; {HERE} Did you mean 'anthropic'?"),
+        ([USER], "gpt-4o", UnknownFormat, f"There is no format 'gpt-4o'; {HERE} Did you mean 'openai-chat:gpt-4o'?"),
+        ([USER], "vertex", UnknownFormat, f"There is no format 'vertex'; {HERE} Did you mean 'gemini'?"),
+        ([USER], "aws:x", UnknownFormat, f"There is no format 'aws'; {HERE} Did you mean 'bedrock'?"),
+        ([USER], "openai-chatt", UnknownFormat, f"There is no format 'openai-chatt'; {HERE} Did you mean 'openai-chat'?"),
         # not JSON
         (
             [{"role": "user", "content": "q", "at": object()}],
@@ -141,19 +170,10 @@ def nested(levels: int) -> object:
         ),
         # formats
         (
-            [USER],
+            [{"role": "assistant", "content": "a"}, USER],
             None,
             AmbiguousFormat,
             "The history fits 'openai-chat', 'openai-responses', 'anthropic' and 'bedrock' alike; name the right one with format=....",
-        ),
-        (
-            [],
-            None,
-            AmbiguousFormat,
-            (
-                "The history fits 'openai-chat', 'openai-responses', 'anthropic', 'gemini' and 'bedrock' alike; "
-                "name the right one with format=...."
-            ),
         ),
         (
             [USER, {"role": "assistant", "tool_calls": [CALL], "content": [USE]}],
@@ -207,7 +227,8 @@ def nested(levels: int) -> object:
             UnknownFormat,
             (
                 "messages[1] has 'tool_calls', which is openai-chat's and not anthropic's. Name the format that the history is "
-                "in: format='openai-chat'."
+                "in: format='openai-chat'. "
+                "To move it there: `convert` with target='anthropic'."
             ),
         ),
         (
@@ -216,7 +237,8 @@ def nested(levels: int) -> object:
             UnknownFormat,
             (
                 "messages[1] has the role 'tool', which is openai-chat's and not anthropic's. Name the format that the history "
-                "is in: format='openai-chat'."
+                "is in: format='openai-chat'. "
+                "To move it there: `convert` with target='anthropic'."
             ),
         ),
         (
@@ -225,7 +247,8 @@ def nested(levels: int) -> object:
             UnknownFormat,
             (
                 "messages[1] has a 'tool_use' block, which is anthropic's and not openai-chat's. Name the format that the "
-                "history is in: format='anthropic'."
+                "history is in: format='anthropic'. "
+                "To move it there: `convert` with target='openai-chat'."
             ),
         ),
         (
@@ -234,7 +257,8 @@ def nested(levels: int) -> object:
             UnknownFormat,
             (
                 "messages[0] has 'parts', which is gemini's and not anthropic's. Name the format that the history is in: "
-                "format='gemini'."
+                "format='gemini'. "
+                "To move it there: `convert` with target='anthropic'."
             ),
         ),
     ],
@@ -336,3 +360,9 @@ def test_a_deep_value_that_is_json_is_left_alone() -> None:
     """Depth is no fault of a history as long as it can be encoded."""
     history = [{"role": "user", "content": "q", "x": nested(150)}]
     assert heal(history, "openai-chat").history is history
+
+
+def test_the_case_of_a_format_does_not_matter() -> None:
+    """A name is read in any case; what it carries stays as it is."""
+    assert heal([USER], "OpenAI-Chat").format == "openai-chat"
+    assert target_of("OpenAI-Chat:GPT-x") == ("openai-chat", "GPT-x")

@@ -425,8 +425,31 @@ def test_what_a_cause_says_to_run_does_run() -> None:
     for _, rule in rules_with_words():
         cause = suture.explain(fill(rule.error, FACTS))[0]
         assert cause.format in FORMATS
-        if cause.format in ("openai-chat", "anthropic"):
+        if cause.call and cause.format in ("openai-chat", "anthropic"):
             assert eval(cause.call, {"suture": suture, "history": history}).history is history
+
+
+@pytest.mark.parametrize(
+    ("relay", "wrap"),
+    [
+        ("OpenRouter", openrouter_body),
+        ("LiteLLM", lambda text: f"litellm.BadRequestError: AnthropicException - {json.dumps(anthropic_body(text))}"),
+        ("LiteLLM", lambda text: {"error": {"message": f"litellm.BadRequestError: {text}", "code": "400"}}),
+    ],
+)
+def test_behind_a_relay_the_history_is_in_the_form_that_it_takes(relay: str, wrap: Callable[[str], Any]) -> None:
+    """Claude's words through a relay do not mean a history in Claude's format, so none is named; OpenAI's form is."""
+    cause = suture.explain(wrap(fill(KNOWN["ANT-ADJ-RESULT"].error, FACTS)))[0]
+    assert (cause.rule, cause.relay) == ("ANT-ADJ-RESULT", relay)
+    assert (cause.call, cause.command) == ("suture.heal(history)", "suture heal FILE --in-place")
+    assert suture.explain(wrap(ROWS[0][1]))[0].command == "suture heal FILE --format openai-chat --in-place"
+    assert suture.explain(anthropic_body(ROWS[0][1]))[0].relay == ""
+
+
+def test_what_only_the_caller_can_mend_has_no_command() -> None:
+    """Healing cannot turn thinking off, so nothing is said that would not help."""
+    cause = suture.explain(KNOWN["ANT-THINK-FIRST"].error)[0]
+    assert (cause.rule, cause.call, cause.command) == ("ANT-THINK-FIRST", "", "")
 
 
 def test_who_refused_it_is_who_it_is_healed_for() -> None:

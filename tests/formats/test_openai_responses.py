@@ -689,7 +689,7 @@ def test_messages_of_chat_completions_are_read_as_what_they_are() -> None:
         (
             {"messages": []},
             HistoryError,
-            "The history has no 'input'; it has 'messages'. Pass the request, or just its list.",
+            "The history has no 'input'; it has 'messages'. Its 'messages' are those of another format: name that one with format=....",
         ),
         ({"input": 7}, HistoryError, "'input' is a number, not a list of messages."),
         ([user([{"what": 1}])], UnhealableHistory, None),

@@ -10,28 +10,45 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
 
 
-def same(expected: Any, actual: Any, given: str, *, strict: bool) -> bool:
-    """Whether the values are equal; without `strict` a text that was put in may be any that is not blank."""
+NOTHING: Any = object()
+
+
+def differences(expected: Any, actual: Any, given: str, path: str = "", *, strict: bool) -> Iterator[str]:
+    """Each place where the values differ, in order, with what was expected there and what came.
+
+    Without `strict` a text that was put in may be any that is not blank.
+    """
     if isinstance(expected, dict) and isinstance(actual, dict):
-        keys = expected.keys() == actual.keys()
-        return keys and all(same(expected[key], actual[key], given, strict=strict) for key in expected)
-    if isinstance(expected, list) and isinstance(actual, list):
-        pairs = zip(expected, actual, strict=False)
-        return len(expected) == len(actual) and all(same(left, right, given, strict=strict) for left, right in pairs)
-    if type(expected) is not type(actual):
-        return False
-    if expected == actual:
-        return True
-    new = isinstance(expected, str) and json.dumps(expected)[1:-1] not in given
-    return not strict and new and bool(actual.strip())
+        pairs = [(f".{key}", expected.get(key, NOTHING), actual.get(key, NOTHING)) for key in {**expected, **actual}]
+    elif isinstance(expected, list) and isinstance(actual, list):
+        longest = range(max(len(expected), len(actual)))
+        pairs = [(f"[{at}]", _item(expected, at), _item(actual, at)) for at in longest]
+    else:
+        new = isinstance(expected, str) and json.dumps(expected)[1:-1] not in given
+        is_like_it = not strict and new and isinstance(actual, str) and bool(actual.strip())
+        if type(expected) is not type(actual) or (expected != actual and not is_like_it):
+            yield f"{path.lstrip('.') or 'all of it'}: expected {_shown(expected)}, got {_shown(actual)}"
+        return
+    for step, left, right in pairs:
+        yield from differences(left, right, given, path + step, strict=strict)
+
+
+def _item(values: list[Any], at: int) -> Any:
+    return values[at] if at < len(values) else NOTHING
+
+
+def _shown(value: Any) -> str:
+    return "nothing" if value is NOTHING else json.dumps(value, ensure_ascii=False)[:200]
 
 
 def problem(vector: dict[str, Any], command: str, *, strict: bool, timeout: float) -> str | None:
@@ -47,7 +64,7 @@ def problem(vector: dict[str, Any], command: str, *, strict: bool, timeout: floa
         healed = json.loads(done.stdout)
     except ValueError:
         return f"exit {done.returncode}, no JSON on stdout: {(done.stderr or done.stdout).strip()[:200]}"
-    return None if same(vector["healed"], healed, given, strict=strict) else f"got {json.dumps(healed)[:300]}"
+    return next(differences(vector["healed"], healed, given, strict=strict), None)
 
 
 def main() -> int:
@@ -57,15 +74,23 @@ def main() -> int:
     parser.add_argument("--strict", action="store_true", help="compare the words that were put in, too")
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds for one vector")
     options = parser.parse_args()
+    program = next(iter(shlex.split(options.command)), "")
+    if shutil.which(program) is None:
+        print(f"There is no program {program!r}, or it cannot be run. Nothing was tried.")
+        return 2
     failed = passed = 0
     for path in sorted(HERE.glob("*/*.json")):
         vector = json.loads(path.read_text("utf-8"))
-        if "violating" not in vector or options.only not in str(path):
+        if "violating" not in vector or options.only not in str(path.relative_to(HERE)):
             continue
+        if sys.stderr.isatty():
+            print(f"\r\033[K{passed + failed}: {path.parent.name}/{path.stem}", end="", file=sys.stderr, flush=True)
         wrong = problem(vector, options.command, strict=options.strict, timeout=options.timeout)
         failed, passed = failed + (wrong is not None), passed + (wrong is None)
         if wrong:
-            print(f"FAILED {path.parent.name}/{path.stem}: {wrong}")
+            print(f"FAILED {path.parent.name}/{path.stem}: {vector['why']}\n    {wrong}")
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0 if passed else 2
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -62,3 +64,30 @@ def test_no_two_rules_share_a_violating_request() -> None:
         text = json.dumps([vector["format"], vector["violating"]], sort_keys=True)
         assert text not in seen, (name, seen.get(text))
         seen[text] = name
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """What the runner says of a program."""
+    command = [sys.executable, str(HERE / "run.py"), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_the_runner_says_why_and_where_a_program_fails() -> None:
+    """A program that mends nothing is told what is wrong with each vector, and the first place that differs."""
+    done = run("--command", "cat", "--only", "openai-chat/OAI-ARGS-STRING")
+    assert done.returncode == 1
+    assert done.stdout == (
+        "FAILED openai-chat/OAI-ARGS-STRING: Arguments are an object rather than text.\n"
+        '    messages[1].tool_calls[0].function.arguments: expected "{\\"city\\":\\"Bern\\"}", got {"city": "Bern"}\n'
+        "0 passed, 1 failed\n"
+    )
+    assert run("--command", "cat", "--only", "anthropic/ANT-THINK-FIRST").stdout == "1 passed, 0 failed\n"
+
+
+def test_the_runner_stops_without_a_program() -> None:
+    """A program that is not there is one message, and not one for each vector."""
+    done = run("--command", "no-such-healer {format}")
+    assert (done.returncode, done.stdout) == (
+        2,
+        "There is no program 'no-such-healer', or it cannot be run. Nothing was tried.\n",
+    )

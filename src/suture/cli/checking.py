@@ -10,7 +10,7 @@ import click
 
 from suture.cli.console import FAILED, FINE, FOUND, Page, as_json, failure, json_bytes, message_of, print_json, write
 from suture.cli.files import Broken, HistoryFile, Source
-from suture.cli.histories import for_target, in_format, require_formats, some_files
+from suture.cli.histories import for_target, in_format, require_formats, some_files, told
 from suture.cli.mending import bracketed, finding_document
 from suture.cli.progress import bar
 from suture.errors import HistoryError
@@ -18,7 +18,15 @@ from suture.errors import HistoryError
 if TYPE_CHECKING:
     from suture import Finding
 
-Look: TypeAlias = "Callable[[object], list[Finding]]"
+
+class Looked(NamedTuple):
+    """What was found in a history, and the format that it was read as; none where it fits several and is fine in each."""
+
+    findings: Sequence[Finding]
+    format: str | None
+
+
+Look: TypeAlias = "Callable[[object, str | None], Looked]"
 
 
 @click.command()
@@ -33,18 +41,23 @@ def check(files: Sequence[str], format: str | None, target: str | None, as_json:
     refuse is a warning, says so, and does not make the status 1.
 
     A FILE with a whole conversation in each line is a data set: it is checked line by line, `file:line:path: ...`, and one
-    line on stderr says what was found in all. --json prints one document, `{files: [...]}`; of a data set one per line.
+    line on stderr says what was found in all. Without --format it is guessed, and stderr says which it was when there is
+    something to say. --json prints one document, `{files: [{file, format, findings}]}`; of a data set one per line.
     """
     import suture
+    from suture.formats import target_of
 
     require_formats(format, target)
-    sources = [Source(path) for path in files]
+    named = format or target
+    sources = [Source(path, is_named=named is not None) for path in files]
 
-    def look(history: object) -> list[Finding]:
-        return suture.diagnose(history, format=format, target=target)
+    def look(history: object, usual: str | None) -> Looked:
+        name = named or told(history, usual)
+        found = suture.diagnose(history, format=format or name, target=target)
+        return Looked(found, None if name is None else target_of(name).format)
 
     if not as_json:
-        words = Words()
+        words = Words(is_named=named is not None)
         return _check(sources, look, words, words.page if words.page.fancy else words.aside)
     documents = Documents() if any(source.is_data_set for source in sources) else Document()
     return _check(sources, look, documents, None)
@@ -56,6 +69,7 @@ class Checked(NamedTuple):
     name: str
     line: int | None = None
     findings: Sequence[Finding] = ()
+    format: str | None = None
     error: HistoryError | None = None
 
     @property
@@ -78,7 +92,7 @@ def _found(given: HistoryFile | Broken, source: Source, look: Look) -> Checked:
     if isinstance(given, Broken):
         return Checked(source.name, given.line, error=given.error)
     try:
-        return Checked(given.name, given.line, given.through(look))
+        return Checked(given.name, given.line, *given.through(look))
     except HistoryError as error:
         return Checked(given.name, given.line, error=error)
 
@@ -92,10 +106,12 @@ class Count:
     warned: int = 0
     broken: int = 0
     status: int = FINE
+    formats: dict[str, None] = field(default_factory=dict)
 
     def add(self, one: Checked) -> None:
         """Count it in."""
         self.conversations += 1
+        self.formats |= {one.format: None} if one.format else {}
         self.status = max(self.status, one.status)
         if one.error is not None:
             self.broken += 1
@@ -104,9 +120,10 @@ class Count:
         elif one.findings:
             self.warned += 1
 
-    def __str__(self) -> str:
+    def in_words(self, read: str) -> str:
+        """What was found in all of it, and as what it was read."""
         parts = [
-            f"{self.conversations:,} conversation{'s' * (self.conversations != 1)}",
+            f"{self.conversations:,} conversation{'s' * (self.conversations != 1)}{read}",
             f"{self.refused:,} would be refused" if self.refused else "none would be refused",
         ]
         parts += [f"{self.warned:,} with warnings alone"] if self.warned else []
@@ -151,6 +168,7 @@ class Words:
 
     page: Page = field(default_factory=Page)
     aside: Page = field(default_factory=lambda: Page(stderr=True))
+    is_named: bool = False  # nobody has to be told as which format it was read
 
     def tell(self, source: Source, one: Checked) -> None:  # noqa: ARG002  the findings name it
         """A line for each finding."""
@@ -164,9 +182,14 @@ class Words:
             )
 
     def end(self, source: Source, count: Count) -> None:
-        """One line for a data set."""
+        """One line for a data set, and for a file of which the format was guessed; a fine one has it on a terminal."""
+        read = "" if self.is_named or not count.formats else f"read as {' and '.join(count.formats)}"
         if source.is_data_set:
-            self.aside.line(f"{source.name}: {count}.")
+            self.aside.line(f"{source.name}: {count.in_words(f' {read}' if read else '')}.")
+        elif read and (count.refused or count.warned):
+            self.aside.line(f"{source.name}: {read}.")
+        elif read and self.aside.fancy:
+            self.aside.line(f"{source.name}: {read}, and nothing is wrong with it.")
 
     def close(self) -> None:
         """Everything is told."""
@@ -209,4 +232,6 @@ class Documents:
 
 
 def _document(one: Checked) -> dict[str, object]:
-    return failure(one.error) if one.error is not None else {"findings": [finding_document(each) for each in one.findings]}
+    if one.error is not None:
+        return failure(one.error)
+    return {"format": one.format, "findings": [finding_document(each) for each in one.findings]}

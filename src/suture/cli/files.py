@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple, NoReturn, Protocol, TypeAlias, TypeVar
 
 from suture.cli.console import json_bytes, reason_of
-from suture.cli.parsing import BOM, broken, decoded, history_of, kind_of, line_of
+from suture.cli.layout import layout_of
+from suture.cli.parsing import BOM, broken, decoded, format_of, history_of, kind_of, line_of
 from suture.errors import HistoryError, UnhealableHistory
 
 MAX_BYTES = 256 * 1024 * 1024
@@ -29,6 +30,8 @@ T = TypeVar("T")
 Shape: TypeAlias = Literal["json", "lines", "line"]
 
 _MOST_AHEAD = 16  # lines of which the first that can be read says what the file holds
+_MOST_TOLD = 1000  # lines of a data set of which the first that tells a format says what is usual
+_MOST_TOLD_BYTES = 4 * 1024 * 1024
 _PIECE = 1024 * 1024
 
 
@@ -37,7 +40,7 @@ class HistoryFile:
     """What a file, or a line of a data set, holds.
 
     `name` is what it is called in messages, with the number of its line. `content` are its bytes, without the byte order
-    mark that the file may have begun with.
+    mark that the file may have begun with. `usual` is the format of the lines of its data set, where one tells it.
     """
 
     name: str
@@ -46,11 +49,12 @@ class HistoryFile:
     shape: Shape
     had_bom: bool = False
     line: int | None = None
+    usual: str | None = None
 
-    def through(self, work: Callable[[object], T]) -> T:
-        """What `work` makes of the history; its errors name the file."""
+    def through(self, work: Callable[[object, str | None], T]) -> T:
+        """What `work` makes of the history, told what is usual; its errors name the file."""
         try:
-            return work(self.history)
+            return work(self.history, self.usual)
         except UnhealableHistory:
             raise
         except HistoryError as error:
@@ -59,12 +63,15 @@ class HistoryFile:
             raise broken(self.name, None, error, whole=True) from error
 
     def written(self, history: object) -> bytes:
-        """That history in this file's shape."""
+        """That history in this file's shape and layout."""
         if history is self.history:
             return self.content
+        if self.shape == "json":
+            return layout_of(self.content).written(history)
+        line = layout_of(self.content.lstrip().partition(b"\n")[0])
         if self.shape == "lines" and isinstance(history, list):
-            return b"".join(json_bytes(message, indent=None) for message in history)
-        return json_bytes(history, indent=None if self.shape == "line" else 2)
+            return b"".join(line.written(message) for message in history)
+        return line.written(history)
 
     def in_a_line(self, history: object) -> bytes:
         """That history as a line of a data set."""
@@ -90,10 +97,14 @@ class Lines(Protocol):
 
 
 class Source:
-    """A file, or stdin for "-". What it holds is seen from its first lines, before anything is asked of it."""
+    """A file, or stdin for "-". What it holds is seen from its first lines, before anything is asked of it.
 
-    def __init__(self, path: str) -> None:
+    Where the format `is_named`, nothing is read ahead to see which one is usual in a data set.
+    """
+
+    def __init__(self, path: str, *, is_named: bool = False) -> None:
         self.path = path
+        self._is_named = is_named
         self.name = "<stdin>" if path == STDIN else path
         self.size: int | None = None
         self.position = 0  # bytes of a data set that were read
@@ -155,6 +166,7 @@ class Source:
         return HistoryFile(self.name, content, history, shape, had_bom)
 
     def _conversations(self, lines: Lines) -> Iterator[HistoryFile | Broken]:
+        usual, lines = (None, lines) if self._is_named else _usual(lines)
         number = 0
         while start := lines.readline(MAX_LINE):
             number += 1
@@ -166,7 +178,7 @@ class Source:
                 yield Broken(error, number, _both(start, rest))
                 self.position += sum(map(len, rest))
             elif start.strip():
-                yield _conversation(name, number, start)
+                yield _conversation(name, number, start, usual)
 
 
 def _too_large(name: str) -> NoReturn:
@@ -186,20 +198,32 @@ def _both(start: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
     yield from rest
 
 
-def _conversation(name: str, number: int, line: bytes) -> HistoryFile | Broken:
+def _usual(lines: Lines) -> tuple[str | None, Lines]:
+    """The format of the first line that tells one, and the lines from their beginning."""
+    taken: list[bytes] = []
+    found, room = None, _MOST_TOLD_BYTES
+    while found is None and room > 0 and len(taken) < _MOST_TOLD and (line := lines.readline(room)):
+        room -= len(line)
+        taken.append(line)
+        found = format_of(line)
+    return found, Rewound(b"".join(taken), lines)
+
+
+def _conversation(name: str, number: int, line: bytes, usual: str | None) -> HistoryFile | Broken:
     had_bom = number == 1 and line.startswith(BOM)
     content = line.removeprefix(BOM) if had_bom else line
     try:
         history = line_of(decoded(content, name, is_line=True), name)
     except HistoryError as error:
         return Broken(error, number, [line])
-    return HistoryFile(name, content if content.endswith(b"\n") else content + b"\n", history, "line", had_bom, number)
+    content = content if content.endswith(b"\n") else content + b"\n"
+    return HistoryFile(name, content, history, "line", had_bom, number, usual)
 
 
 class Rewound:
     """A file from its beginning, of which the first bytes were read already."""
 
-    def __init__(self, ahead: bytes, file: BinaryIO) -> None:
+    def __init__(self, ahead: bytes, file: Lines) -> None:
         self._ahead = io.BytesIO(ahead)
         self._file = file
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,9 +14,8 @@ from suture.cli.console import Page, as_json
 from suture.cli.files import STDIN, Source
 from suture.cli.mending import Document, Documents, Place, Report, Words, Work, mend
 
-in_format = click.option(
-    "--format", "format", metavar="F", help="Their format, such as openai-chat; guessed when left out."
-)
+FORMATS = "openai-chat, openai-responses, anthropic, gemini, bedrock or mistral"
+in_format = click.option("--format", "format", metavar="F", help=f"Their format, guessed when left out: {FORMATS}.")
 for_target = click.option("--target", metavar="T", help="Who will read them, such as anthropic:claude-opus-4-6.")
 on_pending = click.option(
     "--pending",
@@ -68,36 +68,65 @@ def heal(
     that cannot be mended is reported, the status is 1, and the rest goes on; in place the line stays as it is, elsewhere
     it is left out. Several FILEs without --in-place become one data set.
 
-    --json prints one document, `{history, changes, hints}`; of several FILEs `{files: [...]}`; of a data set one per line.
+    Without --format it is guessed from what only one format has, and the last line says which it was; in a data set what
+    fits several is read as the first line that tells one. What only the request can put right is told as "still refused
+    unless ...", and the status is 1.
+
+    --json prints one document, `{format, history, changes, hints, refused}`; of several FILEs `{files: [...]}`; of a data
+    set one per line.
     """
     import suture
 
     require_formats(format, target)
 
-    def work(history: object) -> suture.Healed:
-        return suture.heal(history, format=format, target=target, pending=pending, orphans=orphans)
+    def work(history: object, usual: str | None) -> suture.Healed:
+        name = format if format or target else told(history, usual)
+        return suture.heal(history, format=name, target=target, pending=pending, orphans=orphans)
 
-    return _mend(files, work, output, in_place, as_json, "healed")
+    report = Words(did="healed", is_named=bool(format or target))
+    return _mend(files, work, output, in_place, as_json, report)
 
 
 @click.command()
 @some_files
-@click.option("--from", "--format", "source", metavar="F", help="Their format, such as openai-chat; guessed when left out.")
-@click.option("--target", metavar="T", required=True, help="The format to move to, such as anthropic:claude-opus-4-6.")
+@click.option("--from", "--format", "source", metavar="F", help=f"Their format, guessed when left out: {FORMATS}.")
+@click.option(
+    "--target",
+    "--to",
+    "target",
+    metavar="T",
+    required=True,
+    help="The format to move to, such as anthropic:claude-opus-4-6.",
+)
 @into_output
+@in_its_place
 @as_json
-def convert(files: Sequence[str], source: str | None, target: str, output: Path | None, as_json: bool) -> int:
+def convert(
+    files: Sequence[str], source: str | None, target: str, output: Path | None, in_place: bool, as_json: bool
+) -> int:
     """Move histories to another provider.
 
     A FILE is what `heal` takes, a data set too. What comes out is a request in the target's format, valid there, with the
-    system text and the tools; on stdout or in -o. What the target cannot take goes to stderr.
+    system text and the tools; on stdout, in -o or in its place. What the target cannot take goes to stderr.
 
     --json prints what it prints for `heal`.
     """
     import suture
 
     require_formats(source, target)
-    return _mend(files, lambda history: suture.convert(history, source, target), output, False, as_json, "converted")
+
+    def work(history: object, usual: str | None) -> suture.Healed:
+        return suture.convert(history, source or told(history, usual), target)
+
+    return _mend(files, work, output, in_place, as_json, Words(did="converted", is_named=source is not None))
+
+
+def told(history: object, usual: str | None) -> str | None:
+    """The format that a history tells, or that is usual beside it; None where it fits several and is fine in each."""
+    from suture.healing import guess
+
+    found = guess(history, usual)
+    return found.format if found.is_told else None
 
 
 def require_formats(*names: str | None) -> None:
@@ -109,12 +138,12 @@ def require_formats(*names: str | None) -> None:
             suture.rules(name)
 
 
-def _mend(files: Sequence[str], work: Work, output: Path | None, in_place: bool, as_json: bool, did: str) -> int:
+def _mend(files: Sequence[str], work: Work, output: Path | None, in_place: bool, as_json: bool, words: Words) -> int:
     _require_places(files, output, in_place)
-    sources = [Source(path) for path in files]
+    sources = [Source(path, is_named=words.is_named) for path in files]
     on_stdout = output is None and not in_place and not as_json
     place = Place(output, in_place, on_stdout, in_lines=len(files) > 1 and not in_place)
-    report = _documents(sources) if as_json else Words(did=did)
+    report = _documents(sources) if as_json else words
     says_it_there = (on_stdout or as_json) and sys.stdout.isatty()
     return mend(sources, work, place, report, None if says_it_there else Page(stderr=True))
 
@@ -124,10 +153,21 @@ def _require_places(files: Sequence[str], output: Path | None, in_place: bool) -
         raise click.UsageError("--in-place writes each FILE anew, and -o another one. Leave one of them out.")
     if in_place and (other := next((file for file in files if not _is_file(file)), None)):
         raise click.UsageError(f"--in-place writes files anew, and {other!r} is none. Use -o.")
+    if output is not None and any(_are_one(file, output) for file in files):
+        raise click.UsageError(f"-o would replace {str(output)!r}, which is read. Use --in-place; it keeps the old one.")
 
 
 def _is_file(path: str) -> bool:
     return path != STDIN and (Path(path).is_file() or not Path(path).exists())  # what is not there is told when it is read
+
+
+def _are_one(path: str, output: Path) -> bool:
+    """Whether what is read is the file that is to be written, under whatever name."""
+    try:
+        read = os.fstat(sys.stdin.fileno()) if path == STDIN else Path(path).stat()
+        return output.is_file() and os.path.samestat(read, output.stat())
+    except OSError:
+        return False  # reading or writing it says what is wrong
 
 
 def _documents(sources: Sequence[Source]) -> Report:

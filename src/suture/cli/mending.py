@@ -20,7 +20,12 @@ from suture.errors import HistoryError, UnhealableHistory
 if TYPE_CHECKING:
     from suture import Change, Healed
 
-Work: TypeAlias = "Callable[[object], Healed]"
+Work: TypeAlias = "Callable[[object, str | None], Healed]"  # a history, and the format that is usual beside it
+
+_LEFT = "not carried over: "  # how a hint begins that names what a move leaves behind
+
+# What the caller does about a hint.
+_UNLESS = {"thinking: off": "you send it with thinking off"}
 
 
 class Mended(NamedTuple):
@@ -99,6 +104,10 @@ class Count:
     changes: int = 0
     failed: int = 0
     status: int = FINE
+    formats: dict[str, None] = field(default_factory=dict)
+    unless: dict[str, None] = field(default_factory=dict)
+    refused: int = 0
+    left: dict[str, None] = field(default_factory=dict)
 
     def add(self, one: Mended | Failed) -> None:
         """Count it in."""
@@ -109,6 +118,16 @@ class Count:
         else:
             self.changed += one.healed.history is not one.given.history
             self.changes += len(one.healed.changes)
+            self.formats |= {one.healed.format: None} if one.healed.format else {}
+            self.left |= {hint.removeprefix(_LEFT): None for hint in one.healed.hints if hint.startswith(_LEFT)}
+            self._add_refused([each.hint for each in one.healed.refused if each.hint])
+
+    def _add_refused(self, hints: Sequence[str]) -> None:
+        """What is refused until the caller does something is not fine."""
+        if hints:
+            self.refused += 1
+            self.status = max(self.status, FOUND)
+            self.unless |= {_UNLESS.get(hint, f"you change the request ({hint})"): None for hint in hints}
 
 
 class Report(Protocol):
@@ -167,6 +186,7 @@ class Words:
 
     page: Page = field(default_factory=lambda: Page(stderr=True))
     did: str = "healed"
+    is_named: bool = False  # nobody has to be told as which format it was read
 
     def tell(self, source: Source, one: Mended | Failed) -> None:
         """The changes, or why there are none."""
@@ -189,24 +209,32 @@ class Words:
         if source.is_data_set:
             self.page.line(f"{source.name}: {self._in_all(count)}.{kept}")
         elif not count.failed:
-            self.page.line(f"{source.name}: {self._counted(count.changes)}.{kept}")
+            read = "" if self.is_named or not count.formats else f"read as {' and '.join(count.formats)}, "
+            self.page.line(f"{source.name}: {read}{self._counted(count)}.{kept}")
 
     def close(self) -> None:
         """Everything is told."""
 
     def _in_all(self, count: Count) -> str:
         untouched = count.conversations - count.changed - count.failed
-        parts = [f"{count.conversations:,} conversation{'s' * (count.conversations != 1)}"]
+        read = "" if self.is_named or not count.formats else f" read as {' and '.join(count.formats)}"
+        parts = [f"{count.conversations:,} conversation{'s' * (count.conversations != 1)}{read}"]
         if count.changed:
             parts.append(f"{count.changed:,} {self.did} with {count.changes:,} change{'s' * (count.changes != 1)}")
         parts += [f"{untouched:,} as they were"] if untouched else []
+        parts += [f"{count.refused:,} still refused unless {' and '.join(count.unless)}"] if count.refused else []
         parts += [f"{count.failed:,} could not be {self.did}"] if count.failed else []
         return ", ".join(parts)
 
-    def _counted(self, changes: int) -> str:
-        if changes:
-            return f"{self.did} with {changes} change{'s' * (changes > 1)}"
-        return "nothing had to change" if self.did == "healed" else f"{self.did}, and nothing was lost"
+    def _counted(self, count: Count) -> str:
+        if count.changes:
+            done = f"{self.did} with {count.changes} change{'s' * (count.changes > 1)}"
+        elif self.did == "healed":
+            done = "nothing had to change"
+        else:
+            done = self.did if count.left else f"{self.did}, and nothing was lost"
+        done += f"; left behind: {', '.join(count.left)}" if count.left else ""
+        return f"{done}; still refused unless {' and '.join(count.unless)}" if count.refused else done
 
 
 def tell_changes(page: Page, one: Mended) -> None:
@@ -218,6 +246,8 @@ def tell_changes(page: Page, one: Mended) -> None:
         if change.detail and change.detail != before:
             page.line(("lost: " if change.lost != "none" else "now: ", "dim"), change.detail, indent=4)
         before = change.detail
+    for finding in one.healed.refused:
+        page.line((f"{name}:", "dim"), str(finding), whole=True)
     for hint in one.healed.hints:
         page.line((f"{name}: ", "dim"), ("hint", "cyan"), f": {hint}")
 
@@ -278,8 +308,14 @@ def _document(one: Mended | Failed) -> dict[str, object]:
         return (
             failure(one.error) if more is None else failure(one.error, findings=[finding_document(each) for each in more])
         )
-    changes = [_change(change) for change in one.healed.changes]
-    return {"history": one.healed.history, "changes": changes, "hints": list(one.healed.hints)}
+    healed = one.healed
+    return {
+        "format": healed.format or None,
+        "history": healed.history,
+        "changes": [_change(change) for change in healed.changes],
+        "hints": list(healed.hints),
+        "refused": [finding_document(each) for each in healed.refused],
+    }
 
 
 def _change(change: Change) -> dict[str, object]:

@@ -63,7 +63,15 @@ def line_of(text: str, name: str) -> object:
         raise HistoryError(
             f"{name}: the line is one message, and others are whole conversations. Put its conversation into one line."
         )
-    raise HistoryError(f"{name}: the line is no conversation: neither a list nor an object with {_in_words(_KEYS)}.")
+    raise _no_conversation(value, name)
+
+
+def _no_conversation(value: object, name: str) -> HistoryError:
+    """The error for a line of another shape than a provider's."""
+    shapes = f"neither a list nor an object with {_in_words(_KEYS)}"
+    foreign = next((key for key in _FOREIGN if isinstance(value, dict) and key in value), None)
+    advice = "" if foreign is None else f" Write its {foreign!r} as 'messages' with 'role' and 'content'."
+    return HistoryError(f"{name}: the line is no conversation: {shapes}.{advice}")
 
 
 def kind_of(line: bytes) -> Literal["conversation", "message"] | None:
@@ -75,9 +83,20 @@ def kind_of(line: bytes) -> Literal["conversation", "message"] | None:
     return "conversation" if _is_conversation(value) else "message" if isinstance(value, dict) else None
 
 
+def format_of(line: bytes) -> str | None:
+    """The format that a line of a data set tells by itself; None when it fits several, or is none."""
+    from suture.formats import detect
+
+    try:
+        return detect(line_of(line.removeprefix(BOM).decode(), ""))
+    except (HistoryError, ValueError, RecursionError):
+        return None
+
+
 # What a value is ------------------------------------------------------------------------------
 
 _KEYS = ("messages", "input", "contents")
+_FOREIGN = ("conversations", "conversation", "dialog", "dialogue")  # where data sets of other programs keep theirs
 
 
 def _in_words(keys: tuple[str, ...]) -> str:
@@ -126,6 +145,8 @@ def _messages(text: str, name: str) -> list[object]:
                 f"{name}:{number}: the line is a whole conversation, and others are messages. Put each conversation into "
                 "one line."
             )
+        if isinstance(message, dict) and "role" not in message and any(key in message for key in _FOREIGN):
+            raise _no_conversation(message, f"{name}:{number}")
         messages.append(message)
     return messages
 

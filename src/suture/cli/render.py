@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from suture import Message, Part, ToolCall, ToolResult
+    from suture.entries import Correction
 
 ROLES = {"user": "bold cyan", "assistant": "bold magenta", "system": "bold blue", "tool": "bold yellow"}
 
@@ -26,12 +27,21 @@ _SEQ_WIDTH, _ROLE_WIDTH = 3, 9
 
 @dataclass
 class CallLine:
-    """A call of a turn, and what answers it. The key is None where the turn's seq is not known."""
+    """A call of a turn, and what answers it. The key is None where the turn's seq is not known.
+
+    `corrected` is the call that runs, where the one that the model made could not; `correction` says who made it, and why.
+    """
 
     key: str | None
     call: ToolCall
+    correction: Correction | None = None
     answer: ToolResult | None = None
     stand_in: bool = False
+
+    @property
+    def corrected(self) -> ToolCall | None:
+        """The call that runs in its place."""
+        return None if self.correction is None else self.correction.call
 
     def answered_by(self, result: ToolResult) -> None:
         """Take that result."""
@@ -78,10 +88,14 @@ class Transcript:
                 key = f"{call.key}  " if call.key else ""
                 answer = "".join(words for words, _ in _answer(call, waiting or {}))
                 page.line(f"{key}{call_text(call.call)}  ->  {_under(answer, 8)}", indent=16)
+                if call.corrected is not None:
+                    page.line(f"corrected: {call_text(call.corrected)}", indent=16 + len(key))
 
 
-def transcript(pairs: Iterable[tuple[Message, int | None]]) -> Transcript:
-    """The transcript of messages, each with its seq where that is known."""
+def transcript(
+    pairs: Iterable[tuple[Message, int | None]], corrections: Mapping[str, Correction] | None = None
+) -> Transcript:
+    """The transcript of messages, each with its seq where that is known, and what was corrected, by the keys of calls."""
     import suture
 
     lines: list[Line] = []
@@ -99,7 +113,8 @@ def transcript(pairs: Iterable[tuple[Message, int | None]]) -> Transcript:
         line = Line(_role(message), _words(message.parts), seq)
         if isinstance(message, suture.Assistant):
             keys = (None if seq is None else f"{seq}:{index}" for index in range(len(message.calls)))
-            line.calls = [CallLine(key, call) for key, call in zip(keys, message.calls, strict=True)]
+            made = zip(keys, message.calls, strict=True)
+            line.calls = [CallLine(key, call, (corrections or {}).get(key or "")) for key, call in made]
             open_calls += line.calls
         lines.append(line)
     return Transcript(lines)
@@ -206,6 +221,8 @@ def _calls(calls: Iterable[CallLine], waiting: Mapping[str, str]) -> RenderableT
     table.add_column(ratio=5, overflow="fold")
     for call in calls:
         table.add_row(text(call.key or "·"), text(call_text(call.call)), "→", text(*_answer(call, waiting)))
+        if call.corrected is not None:
+            table.add_row("", text(("corrected: ", "dim"), call_text(call.corrected)), "", "")
     return Padding(table, (0, 0, 0, _SEQ_WIDTH + 2))
 
 
@@ -226,8 +243,15 @@ def _call_document(line: CallLine) -> dict[str, object]:
         "id": call.id,
         "name": call.name,
         "arguments": call.arguments if call.arguments is not None else call.raw,
+        "corrected": _correction_document(line.correction),
         "result": None if line.answer is None else _result_document(line.answer),
     }
+
+
+def _correction_document(made: Correction | None) -> dict[str, object] | None:
+    if made is None or made.call is None:
+        return None
+    return {"name": made.call.name, "arguments": made.call.arguments, "by": made.by, "reason": made.reason}
 
 
 def _result_document(result: ToolResult) -> dict[str, object]:

@@ -78,7 +78,11 @@ def _list(known: Sequence[tuple[str, Rule]], as_json: bool) -> None:
         (format, (rule.id, "bold"), (rule.severity, _colour(rule)), rule.certainty, rule.statement)
         for format, rule in known
     ]
-    Page().table(("FORMAT", "RULE", "SEVERITY", "SURE", "DEMANDS"), rows)
+    page = Page()
+    page.table(("FORMAT", "RULE", "SEVERITY", "SURE", "DEMANDS"), rows)
+    page.line()
+    for name, letters in (("severity", SEVERITIES), ("sure", CERTAINTIES)):
+        page.line((f"{name}: ", "dim"), "; ".join(f"{letter} {words}" for letter, words in letters.items()))
 
 
 def _colour(rule: Rule) -> str:

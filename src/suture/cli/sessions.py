@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from suture.cli.console import FINE, FOUND, Page, Piece, as_json, print_json
+from suture.cli.histories import FORMATS
 from suture.cli.render import Transcript, call_text, transcript
 from suture.cli.stores import in_store, opened, session_at
 
@@ -92,7 +93,8 @@ class _View:
     """All that `show` says of a session."""
 
     def __init__(self, session: Session) -> None:
-        self.transcript: Transcript = transcript(session.replay())
+        corrections = {key: call.correction for key, call in session.refresh().calls.items() if call.correction}
+        self.transcript: Transcript = transcript(session.replay(), corrections)
         self.approvals: list[Approval] = session.open_approvals()
         self.inbox = [message.text for message in session.pending_inbox()]
         self.unknown: list[StartedCall] = session.unknown_outcomes()
@@ -181,7 +183,7 @@ def _started_document(one: StartedCall) -> dict[str, object]:
 
 @click.command()
 @click.argument("session")
-@click.option("--format", "format", required=True, metavar="F", help="openai-chat or anthropic.")
+@click.option("--format", "format", required=True, metavar="F", help=f"{FORMATS}.")
 @in_store
 @as_json
 def request(session: str, format: str, url: str, as_json: bool) -> int:  # noqa: ARG001  it prints JSON either way

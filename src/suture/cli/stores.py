@@ -23,7 +23,8 @@ in_store = click.option(
     required=True,
     metavar="URL",
     envvar="SUTURE_STORE",
-    help="Where the sessions are, such as sqlite:///agent.db; $SUTURE_STORE when left out.",
+    show_envvar=True,
+    help="Where the sessions are, such as sqlite:///agent.db.",
 )
 
 

@@ -5,6 +5,7 @@ A name may carry who will read it: `openai-chat:deepseek`, `anthropic:claude-opu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import cache
@@ -38,9 +39,10 @@ def target_of(name: str) -> Target:
     if not isinstance(name, str):
         raise UnknownFormat(f"A format is named by a text, not {type(name).__name__}; there are {names_of_formats()}.")
     format, _, variant = name.partition(":")
-    if format not in FORMATS:
-        raise UnknownFormat(f"There is no format {format!r}; there are {names_of_formats()}.")
-    return Target(format, _spelled(format, variant))
+    if format.lower() in FORMATS:
+        return Target(format.lower(), _spelled(format.lower(), variant))
+    meant = f" Did you mean {near!r}?" if (near := _near(name)) else ""
+    raise UnknownFormat(f"There is no format {format!r}; there are {names_of_formats()}.{meant}")
 
 
 # Names of models that are close to that of a dialect, and are no slip.
@@ -60,6 +62,29 @@ def _spelled(format: str, variant: str) -> str:
     return variant
 
 
+# What people call a format, and how the names of its models begin.
+_CALLED = {
+    "openai": "openai-chat",
+    "chat": "openai-chat",
+    "responses": "openai-responses",
+    "claude": "anthropic",
+    "google": "gemini",
+    "vertex": "gemini",
+    "aws": "bedrock",
+    "converse": "bedrock",
+}
+_MODELS = {"gpt-": "openai-chat", "claude-": "anthropic", "gemini-": "gemini", "mistral-": "mistral"}
+
+
+def _near(name: str) -> str | None:
+    """The format that was perhaps meant, with the model where it was one."""
+    asked = name.lower()
+    if model := next((format for begins, format in _MODELS.items() if asked.startswith(begins)), None):
+        return f"{model}:{name}"
+    format = asked.partition(":")[0]
+    return _CALLED.get(format) or next(iter(get_close_matches(format, FORMATS, 1, 0.7)), None)
+
+
 @cache
 def format_of(name: str) -> Format:
     """The format of that name, without dialect or model."""
@@ -73,11 +98,15 @@ _ROLES = frozenset(("system", "developer", "user", "assistant", "model", "tool",
 # Which one it is ------------------------------------------------------------------------------
 
 
-def detect(history: object) -> str:
-    """The name of the only format that the history can be in.
+# Models that Mistral's own API serves; one with a maker before it, or a tag behind it, is served by somebody else.
+_MISTRAL = re.compile(r"(open-)?(mistral|mixtral|codestral|ministral|magistral|pixtral|devstral)-[\w.-]+", re.IGNORECASE)
 
-    Plain words of user and assistant fit most formats alike, so they are for the caller to name. Mistral speaks Chat
-    Completions; what has nothing of its own in it counts as `openai-chat`.
+
+def detect(history: object, usual: str | None = None) -> str:
+    """The name of the only format that the history can be in; `usual` is the one that histories beside it are in.
+
+    Plain words of user and assistant fit most formats alike. Mistral speaks Chat Completions; what has nothing of its own
+    in it counts as `openai-chat`, unless the request's model, or what is usual, says that it is Mistral who reads it.
 
     Raises:
         AmbiguousFormat: it fits more than one.
@@ -90,20 +119,23 @@ def detect(history: object) -> str:
     key = format_of(names[0]).key
     messages = messages_of(history, key)
     signs = _signs(messages, names, key)
-    if len(signs) == 1:
-        return next(iter(signs))
-    if signs:
+    if len(signs) > 1:
         found = ", ".join(f"{name}: {sign}" for name, sign in signs.items())
         raise UnknownFormat(
             f"The history mixes formats ({found}). Name the one that it is to be healed for with format=...."
         )
-    fitting = _fitting(messages, names, key)
+    fitting = list(signs) or _fitting(messages, names, key)
+    if "openai-chat" in fitting and _is_for_mistral(history, messages, usual):
+        return "mistral"
     if len(fitting) > 1 and (beside := _by_what_stands_beside(history, messages, fitting)):
         return beside
     if len(fitting) == 1:
         return fitting[0]
+    if usual in fitting:
+        return usual
     *others, last = map(repr, fitting)
-    raise AmbiguousFormat(f"The history fits {', '.join(others)} and {last} alike; name the right one with format=....")
+    words = f"The history fits {', '.join(others)} and {last} alike; name the right one with format=...."
+    raise AmbiguousFormat(words, fitting)
 
 
 def _signs(messages: Sequence[Json], names: Sequence[str], key: str) -> dict[str, str]:
@@ -131,11 +163,21 @@ def _fitting(messages: Sequence[Json], names: Sequence[str], key: str) -> list[s
     return [name for name in fitting if name != "mistral" or "openai-chat" not in fitting]
 
 
+def _is_for_mistral(history: object, messages: Sequence[Json], usual: str | None) -> bool:
+    """Whether what has the shape of Chat Completions is Mistral's: its model says so or, without one, what is usual."""
+    model = history.get("model") if isinstance(history, dict) else None
+    told = _MISTRAL.fullmatch(model) if isinstance(model, str) else usual == "mistral"
+    return bool(told) and all(format_of("mistral").misfit(message) is None for message in messages)
+
+
 def _by_what_stands_beside(history: object, messages: Sequence[Json], fitting: Sequence[str]) -> str | None:
     """The format that the rest of the request, or where system text stands, speaks for."""
     if isinstance(history, dict):
         beside = [name for name in fitting if any(key in history for key in format_of(name).head_keys)]
         if beside:
             return "anthropic" if "anthropic" in beside else beside[0] if len(beside) == 1 else None
+        offering = [name for name in fitting if format_of(name).offers(history)]
+        if len(offering) == 1:
+            return offering[0]
     starts = messages and messages[0].get("role") in ("system", "developer")
     return "openai-chat" if starts and "openai-chat" in fitting else None

@@ -12,6 +12,14 @@ from suture.messages import Ext, Message, Opaque, Part
 # The schema of a tool that takes nothing, or of which nothing more is known than its name.
 EMPTY_SCHEMA: Json = {"type": "object", "properties": {}}
 
+# Where other requests than the one that was named hold their history, and what is to be done.
+_ELSEWHERE = {
+    "contents": "Its 'contents' are Gemini's: format='gemini'.",
+    "input": "Its 'input' is that of OpenAI's Responses: format='openai-responses'.",
+    "messages": "Its 'messages' are those of another format: name that one with format=....",
+    "conversations": "Its 'conversations' are no provider's: write them as 'messages' with 'role' and 'content'.",
+}
+
 # Where a request may hold the user's words alone.
 _MAY_BE_TEXT = frozenset(("input",))
 
@@ -27,12 +35,15 @@ def messages_of(history: object, key: str) -> list[Json]:
     """
     messages = history.get(key) if isinstance(history, dict) else history
     if isinstance(history, dict) and key not in history:
-        raise HistoryError(f"The history has no {key!r}; it has {_keys(history)}. Pass the request, or just its list.")
+        elsewhere = (advice for other, advice in _ELSEWHERE.items() if other in history)
+        advice = next(elsewhere, "Pass the request, or just its list.")
+        raise HistoryError(f"The history has no {key!r}; it has {_keys(history)}. {advice}")
     if isinstance(history, dict) and key in _MAY_BE_TEXT and isinstance(messages, str):
         return [{"type": "message", "role": "user", "content": messages}]
     if not isinstance(messages, list):
         what = repr(key) if isinstance(history, dict) else "The history"
-        raise HistoryError(f"{what} is {kind_of(messages)}, not a list of messages.")
+        parsed = " json.loads it, or use `suture heal FILE`." if isinstance(history, str) else ""
+        raise HistoryError(f"{what} is {kind_of(messages)}, not a list of messages.{parsed}")
     for index, message in enumerate(messages):
         if type(message) is not dict and not isinstance(message, dict):
             raise not_an_object(message, f"{key}[{index}]")

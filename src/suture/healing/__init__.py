@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Literal, TypeAlias
 
+import msgspec
+
 from suture.errors import ConfigurationError
-from suture.formats import FORMATS, detect, format_of, target_of
+from suture.formats import FORMATS, format_of, target_of
 from suture.formats.base import Format, Json, Offer, Target, model_of
 from suture.formats.handoff import HANDOFF
 from suture.formats.limits import Limits
@@ -19,6 +21,7 @@ from suture.formats.rule import Finding, Rule, fill
 from suture.healing.converting import converted
 from suture.healing.explaining import Cause, explain
 from suture.healing.given import checked
+from suture.healing.guessing import guess
 from suture.healing.healing import healed, requested
 from suture.healing.parts import THINKING_OFF
 from suture.healing.surrogates import SURROGATE, surrogate_finding
@@ -39,6 +42,7 @@ __all__ = [
     "dump_messages",
     "explain",
     "fit",
+    "guess",
     "heal",
     "load_messages",
     "refusal",
@@ -62,23 +66,34 @@ def heal(
     or a model of the same format, and without one the model that the request names counts. `pending` says what
     becomes of unanswered calls of the last turn: they are answered with a stand-in, kept for the caller to run,
     or dropped. `orphans` says whether results without a call are dropped or quoted as a note of the user's. An
-    empty history comes back as it is.
+    empty history comes back as it is. So does one that fits several formats and is fine in each, when none is named.
 
     Raises:
-        UnknownFormat, AmbiguousFormat: no format is named, and none or more than one fits; or the history
+        UnknownFormat, AmbiguousFormat: no format is named, and none fits, or several that do not agree; or the history
             is in another than was named.
         HistoryError: the history cannot be read; the message names the place.
         UnhealableHistory: something is left that the provider would refuse.
     """
     _require(pending, "pending", ("answer", "keep", "drop"))
     _require(orphans, "orphans", ("drop", "quote"))
-    form, limits = _target(history, format, target)
+    if (source := _source(history, format or target)) is None:
+        return Healed(history)
+    form, limits = _target(history, source, target)
     return healed(history, form, limits, Options(pending, orphans))
 
 
 def diagnose(history: object, format: str | None = None, target: str | None = None) -> list[Finding]:
-    """What the provider would refuse or take badly, by place; changes nothing. An empty history is one finding."""
-    form, limits = _target(history, format, target)
+    """What the provider would refuse or take badly, by place; changes nothing.
+
+    Of a history that fits several formats and is fine in each nothing is said, when none is named. An empty one is one
+    finding of the format that was named.
+
+    Raises:
+        UnknownFormat, AmbiguousFormat, HistoryError: as `heal`.
+    """
+    if (source := _source(history, format or target)) is None:
+        return []
+    form, limits = _target(history, source, target)
     given, found = checked(history, form, limits)
     surrogates = [surrogate_finding(change.path, form) for change in given.changes if change.code == SURROGATE]
     return [*surrogates, *given.mixed, *[given.at_home(each, form) for each in found]]
@@ -99,7 +114,9 @@ def convert(history: object, source: str | None = None, target: str | None = Non
         raise ConfigurationError("convert needs a target: the format that the history is to be in, such as 'anthropic'.")
     goal = target_of(target)
     form = format_of(goal.format)
-    return converted(history, format_of(target_of(source or detect(history)).format), form, form.limits(goal.variant))
+    origin = format_of(target_of(source or guess(history).format).format)
+    done = converted(history, origin, form, form.limits(goal.variant))
+    return msgspec.structs.replace(done, format=origin.name)
 
 
 def rules(format: str | None = None) -> list[Rule]:
@@ -117,7 +134,7 @@ def refusal(found: Finding) -> str:
 
 def load_messages(history: object, format: str | None = None) -> list[Message]:
     """The history as neutral messages; `dump_messages` writes them back as they were."""
-    form, _ = _target(history, format, None)
+    form = format_of(target_of(format or guess(history).format).format)
     request = checked(history, form, form.limits(""), open_tail=True)[0].request
     return [*form.lift(request), *form.decode(request[form.key]).messages]
 
@@ -164,8 +181,16 @@ def _named(format: str, model: str | None) -> Target:
     return goal._replace(variant=model) if model else goal
 
 
-def _target(history: object, format: str | None, target: str | None) -> tuple[Format, Limits]:
-    source = target_of(format or target or detect(history))
+def _source(history: object, named: str | None) -> str | None:
+    """The format of a history, as it is named or told; None where it fits several and is fine in each."""
+    if named is not None:
+        return named
+    found = guess(history)
+    return found.format if found.is_told else None
+
+
+def _target(history: object, named: str, target: str | None) -> tuple[Format, Limits]:
+    source = target_of(named)
     goal = source if target is None else target_of(target)
     if goal.format != source.format:
         raise ConfigurationError(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -16,13 +17,24 @@ from suture.healing.unwrapping import texts_of
 
 _MOST_PLACES = 16
 
+# Rules that no history keeps or breaks by itself: the request has to change.
+_ONLY_THE_CALLER = frozenset(("ANT-THINK-FIRST",))
+
+# Who takes requests in OpenAI's form and hands them on, and the words by which their errors are known.
+_RELAYS: Mapping[str, re.Pattern[str]] = {
+    "OpenRouter": re.compile(r"provider returned error|\bprovider_name\b|\bopenrouter\b", re.IGNORECASE),
+    "LiteLLM": re.compile(r"\blitellm\b", re.IGNORECASE),
+}
+_OF_RELAYS = "openai-chat"
+
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True):
     """A rule that an error speaks of.
 
     `statement` is what the provider demands and `mend` what healing does about it; `paths` and `call_ids` are those that
-    the error names, as it writes them. `call` and `command` are what mends the history, in a program and at a shell.
-    `severity` and `certainty` are those of the rule.
+    the error names, as it writes them. `call` and `command` are what mends the history, in a program and at a shell; blank
+    where only the caller can, by another request. `relay` is who handed the error on: the history is in the form that it
+    takes, so `command` names no format of another's. `severity` and `certainty` are those of the rule.
     """
 
     rule: str
@@ -35,6 +47,7 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     call_ids: tuple[str, ...] = ()
     call: str
     command: str
+    relay: str = ""
 
     def __str__(self) -> str:
         return f"{self.rule}: {self.statement} {self.mend}"
@@ -51,7 +64,8 @@ def explain(error: object) -> list[Cause]:
     for found in _all(error):
         best[found.known.id] = min(best.get(found.known.id, found), found, key=lambda one: one.rank)
     order = {known.id: at for at, known in enumerate(_known())}
-    return [_cause(one) for one in sorted(best.values(), key=lambda one: (*one.rank, order[one.known.id]))]
+    relay = _relay(error) if best else ""
+    return [_cause(one, relay) for one in sorted(best.values(), key=lambda one: (*one.rank, order[one.known.id]))]
 
 
 class _Known(NamedTuple):
@@ -98,9 +112,19 @@ def _known() -> Sequence[_Known]:
     return list(known.values())
 
 
-def _cause(found: _Found) -> Cause:
+def _relay(error: object) -> str:
+    """Who handed the error on; blank when nobody is known to have."""
+    texts = list(texts_of(error))
+    return next((name for name, words in _RELAYS.items() if any(words.search(text) for text in texts)), "")
+
+
+def _cause(found: _Found, relay: str) -> Cause:
     rule = found.known.rule
     goal = _goal(found.known, found.said)
+    option = "target" if goal.variant else "format"
+    is_named = not relay or goal.format == _OF_RELAYS
+    is_mended = rule.id not in _ONLY_THE_CALLER
+    named, chosen = (f', {option}="{goal}"', f" --{option} {goal}") if is_named else ("", "")
     return Cause(
         rule=rule.id,
         format=found.known.format,
@@ -110,8 +134,9 @@ def _cause(found: _Found) -> Cause:
         certainty=rule.certainty,
         paths=tuple(paths_in(found.said)[:_MOST_PLACES]),
         call_ids=tuple(ids_in(found.said, found.match.facts)[:_MOST_PLACES]),
-        call=f'suture.heal(history, {"target" if goal.variant else "format"}="{goal}")',
-        command=f"suture heal FILE {'--target' if goal.variant else '--format'} {goal} --in-place",
+        call=f"suture.heal(history{named})" if is_mended else "",
+        command=f"suture heal FILE{chosen} --in-place" if is_mended else "",
+        relay=relay,
     )
 
 

@@ -106,7 +106,8 @@ def _foreign(messages: Sequence[Json], places: Iterable[int], form: Format) -> d
         index, (whose, sign) = next(iter(found.items()))
         raise UnknownFormat(
             f"{form.key}[{index}] has {sign}, which is {whose.name}'s and not {form.name}'s. "
-            f"Name the format that the history is in: format={whose.name!r}."
+            f"Name the format that the history is in: format={whose.name!r}. "
+            f"To move it there: `convert` with target={form.name!r}."
         )
     return found
 

@@ -46,20 +46,23 @@ def healed(history: object, form: Format, limits: Limits, options: Options) -> H
     options = options._replace(system_apart=is_request)
     given, found = checked(history, form, limits, open_tail=options.pending == "keep")
     healing = Healing(given, form, limits, options)
-    faults = left = _to_mend(found, limits)
+    now, faults = found, _to_mend(found, limits)
+    left = faults
     # First the passes that the findings ask for; where their work made work for others, all of them.
     for codes in ({each.code for each in faults}, None, None):
         if not left:
             break
         healing.mend(left, codes)
-        left = _to_mend(healing.check(), limits)
+        now = healing.check()
+        left = _to_mend(now, limits)
     if refused := [each for each in left if each.refused]:
         raise unhealable(refused)
     hints = list(dict.fromkeys([each.hint for each in found if each.hint] + healing.hints))
+    waiting = [each for each in now if each.refused]
     if not (faults or healing.given.changes):
-        return Healed(history, [], hints)
+        return Healed(history, [], hints, form.name, waiting)
     done = healing.request if is_request else healing.request[form.key]
-    return Healed(done, [*healing.given.changes, *healing.changes], hints)
+    return Healed(done, [*healing.given.changes, *healing.changes], hints, form.name, waiting)
 
 
 def requested(work: Work, request: Json) -> Healed:

@@ -42,12 +42,15 @@ class Healed(msgspec.Struct, frozen=True):
     """A history that may be sent, in the shape in which it was given, and what was done to it.
 
     `history` is the very object that was given when nothing had to change. `hints` name what only the
-    caller can change in the request, such as `thinking: off`.
+    caller can change in the request, such as `thinking: off`; `refused` is what the provider refuses until
+    then. `format` is the one that it was read as, blank where it fits several and is fine in each.
     """
 
     history: object
     changes: list[Change] = []
     hints: list[str] = []
+    format: str = ""
+    refused: list[Finding] = []
 
     @property
     def changed(self) -> bool:

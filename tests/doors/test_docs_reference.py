@@ -87,7 +87,7 @@ def test_every_rule_is_on_the_page_once() -> None:
     """Each rule has one heading, and its format one section."""
     headings = re.findall(r"^### (.+)$", rules_page.page(), re.MULTILINE)
     assert sorted(headings) == sorted({rule.id for rule in library.rules()})
-    assert re.findall(r"^## (.+)$", rules_page.page(), re.MULTILINE) == [*FORMATS, "handoff"]
+    assert re.findall(r"^## (.+)$", rules_page.page(), re.MULTILINE) == [*FORMATS, "handoff", "codes"]
 
 
 def test_words_of_the_page_are_no_markdown() -> None:

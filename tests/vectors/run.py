@@ -23,6 +23,22 @@ HERE = Path(__file__).parent
 NOTHING: Any = object()
 
 
+def read(path: Path) -> dict[str, Any]:
+    """The vector of a file, its long texts written out."""
+    vector: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return {key: _long(value) for key, value in vector.items()}
+
+
+def _long(value: Any) -> Any:
+    """The value, where `{"$repeat": [TEXT, N]}` is that text N times over."""
+    if isinstance(value, dict):
+        if value.keys() == {"$repeat"}:
+            text, times = value["$repeat"]
+            return text * times
+        return {key: _long(one) for key, one in value.items()}
+    return [_long(one) for one in value] if isinstance(value, list) else value
+
+
 def differences(expected: Any, actual: Any, given: str, path: str = "", *, strict: bool) -> Iterator[str]:
     """Each place where the values differ, in order, with what was expected there and what came.
 
@@ -80,7 +96,7 @@ def main() -> int:
         return 2
     failed = passed = 0
     for path in sorted(HERE.glob("*/*.json")):
-        vector = json.loads(path.read_text("utf-8"))
+        vector = read(path)
         if "violating" not in vector or options.only not in str(path.relative_to(HERE)):
             continue
         if sys.stderr.isatty():

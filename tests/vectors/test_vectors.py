@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from suture.healing import convert, diagnose, heal
+from suture.formats import FORMATS
+from suture.healing import convert, diagnose, heal, rules
 from tests.judges import structural_problems
+from tests.vectors.run import read
 
 HERE = Path(__file__).parent
 VECTORS: dict[str, dict[str, Any]] = {
-    f"{path.parent.name}/{path.stem}": json.loads(path.read_text("utf-8")) for path in sorted(HERE.glob("*/*.json"))
+    f"{path.parent.name}/{path.stem}": read(path) for path in sorted(HERE.glob("*/*.json"))
 }
 HEALED = {name: vector for name, vector in VECTORS.items() if "violating" in vector}
 HANDED = {name: vector for name, vector in VECTORS.items() if "violating" not in vector}
@@ -66,28 +66,9 @@ def test_no_two_rules_share_a_violating_request() -> None:
         seen[text] = name
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """What the runner says of a program."""
-    command = [sys.executable, str(HERE / "run.py"), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-
-
-def test_the_runner_says_why_and_where_a_program_fails() -> None:
-    """A program that mends nothing is told what is wrong with each vector, and the first place that differs."""
-    done = run("--command", "cat", "--only", "openai-chat/OAI-ARGS-STRING")
-    assert done.returncode == 1
-    assert done.stdout == (
-        "FAILED openai-chat/OAI-ARGS-STRING: Arguments are an object rather than text.\n"
-        '    messages[1].tool_calls[0].function.arguments: expected "{\\"city\\":\\"Bern\\"}", got {"city": "Bern"}\n'
-        "0 passed, 1 failed\n"
-    )
-    assert run("--command", "cat", "--only", "anthropic/ANT-THINK-FIRST").stdout == "1 passed, 0 failed\n"
-
-
-def test_the_runner_stops_without_a_program() -> None:
-    """A program that is not there is one message, and not one for each vector."""
-    done = run("--command", "no-such-healer {format}")
-    assert (done.returncode, done.stdout) == (
-        2,
-        "There is no program 'no-such-healer', or it cannot be run. Nothing was tried.\n",
-    )
+def test_every_rule_has_a_vector() -> None:
+    """What nobody can be shown cannot be held."""
+    shown = {vector["rule"] for vector in VECTORS.values()}
+    assert {rule.id for rule in rules()} - shown == set()
+    for format in FORMATS:
+        assert {rule.id for rule in rules(format)} - {name.split("/")[1] for name in VECTORS} == set()

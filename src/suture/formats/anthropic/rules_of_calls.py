@@ -18,7 +18,7 @@ RULES = (
     Rule(
         id="ANT-ADJ-RESULT",
         statement="Every tool_use is answered by a tool_result in the next message, all of a turn in that one.",
-        mend="The results move into the message behind their calls; for a missing one a text says that it is unknown.",
+        mend="The results move into the message behind their calls; a stand-in for a missing one says so.",
         error=_UNANSWERED,
         texts=_OLDER,
         evidence="anthropics/claude-code#5989, #1237, #2697, #9346, Kilo-Org/kilocode#5163, aaif-goose/goose#2951",

@@ -25,7 +25,7 @@ RULES = by_id(
     Rule(
         id="BDR-RESULT-MISSING",
         statement="The message behind a turn that calls tools holds a toolResult for each of its calls.",
-        mend="The results move into that message; for a missing one a text says that it is unknown.",
+        mend="The results move into that message; a stand-in for a missing one says so.",
         error="Expected toolResult blocks at messages.{n}.content for the following Ids: {ids}",
         texts=("expected toolresult blocks",),
         evidence="camel-ai/camel#3954, agno-agi/agno#6698, genkit-ai/aws-bedrock-js-plugin#664",

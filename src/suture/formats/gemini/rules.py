@@ -15,7 +15,7 @@ RULES = by_id(
     Rule(
         id="GEM-PARITY",
         statement="The content behind a batch of n functionCalls holds n functionResponses, one for each.",
-        mend="The responses move into that content; for a missing one a text says that it is unknown; others go.",
+        mend="The responses move into that content; a stand-in for a missing one says so; others go.",
         error=(
             "Please ensure that the number of function response parts is equal to the number of function call parts of "
             "the function call turn."

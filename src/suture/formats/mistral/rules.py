@@ -21,7 +21,7 @@ RULES = by_id(
     Rule(
         id="MIS-COUNT",
         statement="Behind the calls of a turn stand as many results as calls.",
-        mend="A result that stands elsewhere moves behind its call; for a missing one a text says that it is unknown.",
+        mend="A result that stands elsewhere moves behind its call; a stand-in for a missing one says so.",
         error="Not the same number of function calls and responses",
         texts=("same number of function calls and responses",),
         evidence="mistralai/client-ts#106, camel-ai/camel#1467, partITech/php-mistral#57",

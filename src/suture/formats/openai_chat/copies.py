@@ -40,7 +40,7 @@ COPIES = by_id(
     Rule(
         id="QWEN-PAIR",
         statement="DashScope wants each call answered before any other role speaks, as OpenAI does.",
-        mend="A result that stands elsewhere moves behind its call; for a missing one a text says that it is unknown.",
+        mend="A result that stands elsewhere moves behind its call; a stand-in for a missing one says so.",
         error=(
             '<400> InternalError.Algo.InvalidParameter: An assistant message with "tool_calls" must be followed by tool '
             'messages responding to each "tool_call_id". The following tool_call_ids did not have response messages: {ids}'
@@ -186,7 +186,7 @@ COPIES = by_id(
     Rule(
         id="COH-CALL",
         statement="Cohere wants each call answered before any other role speaks, as OpenAI does.",
-        mend="A result that stands elsewhere moves behind its call; for a missing one a text says that it is unknown.",
+        mend="A result that stands elsewhere moves behind its call; a stand-in for a missing one says so.",
         error=(
             "invalid request: An assistant message with 'tool_calls' must be followed by tool messages responding to each "
             "'tool_call_id'. The following tool_call_ids did not have response messages: {ids}"

@@ -22,7 +22,7 @@ _OPENAI = by_id(
     Rule(
         id="OAI-CALL-UNANSWERED",
         statement="Each call is answered by a tool message before any other role speaks.",
-        mend="A result that stands elsewhere moves behind its call; for a missing one a text says that it is unknown.",
+        mend="A result that stands elsewhere moves behind its call; a stand-in for a missing one says so.",
         error=_UNANSWERED,
         texts=("must be followed by tool messages", "insufficient tool messages following"),
         evidence="agno-agi/agno#3105, QwenLM/qwen-code#606, BerriAI/litellm#10083",

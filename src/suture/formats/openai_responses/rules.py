@@ -11,7 +11,7 @@ RULES = by_id(
     Rule(
         id="RSP-CALL-NO-OUTPUT",
         statement="Each call that the caller runs has its output in the input, or in what the provider has stored.",
-        mend="An output of the call's kind is put directly behind its batch; its text says that the result is unknown.",
+        mend="An output of the call's kind is put directly behind its batch; it says that the outcome is unknown.",
         error=_UNANSWERED,
         texts=(r"no tool output found for",),
         evidence="anomalyco/opencode#16717, Azure/azure-sdk-for-python#46092, tjardoo/openai-client#124",

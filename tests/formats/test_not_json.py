@@ -71,7 +71,7 @@ def test_no_other_error_comes_out(format: str) -> None:
 
 
 @every
-@pytest.mark.parametrize("value", [odd for odd in ODD if not isinstance(odd, dict)], ids=repr)
+@pytest.mark.parametrize("value", [odd for odd in ODD if not isinstance(odd, dict)], ids=lambda odd: type(odd).__name__)
 def test_it_is_said_where(format: str, value: object) -> None:
     """The error names the place; words are said of what stands in a call as of any other."""
     request = calls(format)

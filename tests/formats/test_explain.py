@@ -296,12 +296,28 @@ class Digits:
         return 5  # type: ignore[return-value]
 
 
+class Unaskable:
+    """Something that answers no question about itself."""
+
+    def __getattr__(self, name: str) -> object:
+        raise ValueError(name)
+
+
+class Broken(dict[str, object]):
+    """An object whose entries cannot be listed."""
+
+    def items(self) -> Any:
+        raise RuntimeError
+
+
 def test_anything_may_be_asked_about() -> None:
     """Whatever is given, `explain` answers: there are no errors about errors."""
     circle: list[Any] = []
     circle.append(circle)
     knot: dict[Any, Any] = {}
     knot["again"] = knot
+    wide: list[Any] = []
+    wide += [wide] * 5000
     deep: Any = "x"
     for _ in range(50_000):
         deep = [deep]
@@ -316,6 +332,10 @@ def test_anything_may_be_asked_about() -> None:
         circle,
         knot,
         deep,
+        Unaskable(),
+        Broken(a=1),
+        [Broken(a=1), Unaskable()],
+        wide,
         10**5000,
         {1: {2: None}},
         b"\xff\xfe",

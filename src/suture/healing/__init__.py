@@ -24,6 +24,7 @@ from suture.healing.given import checked
 from suture.healing.guessing import guess
 from suture.healing.healing import healed, requested
 from suture.healing.parts import THINKING_OFF
+from suture.healing.plain import place_named
 from suture.healing.surrogates import SURROGATE, surrogate_finding
 from suture.healing.tightening import can_tighten, tightened
 from suture.healing.work import Change, Healed, Options, Work
@@ -76,10 +77,11 @@ def heal(
     """
     _require(pending, "pending", ("answer", "keep", "drop"))
     _require(orphans, "orphans", ("drop", "quote"))
-    if (source := _source(history, format or target)) is None:
-        return Healed(history)
-    form, limits = _target(history, source, target)
-    return healed(history, form, limits, Options(pending, orphans))
+    with place_named(history, format or target):
+        if (source := _source(history, format or target)) is None:
+            return Healed(history)
+        form, limits = _target(history, source, target)
+        return healed(history, form, limits, Options(pending, orphans))
 
 
 def diagnose(history: object, format: str | None = None, target: str | None = None) -> list[Finding]:
@@ -91,10 +93,11 @@ def diagnose(history: object, format: str | None = None, target: str | None = No
     Raises:
         UnknownFormat, AmbiguousFormat, HistoryError: as `heal`.
     """
-    if (source := _source(history, format or target)) is None:
-        return []
-    form, limits = _target(history, source, target)
-    given, found = checked(history, form, limits)
+    with place_named(history, format or target):
+        if (source := _source(history, format or target)) is None:
+            return []
+        form, limits = _target(history, source, target)
+        given, found = checked(history, form, limits)
     surrogates = [surrogate_finding(change.path, form) for change in given.changes if change.code == SURROGATE]
     return [*surrogates, *given.mixed, *[given.at_home(each, form) for each in found]]
 
@@ -114,8 +117,9 @@ def convert(history: object, source: str | None = None, target: str | None = Non
         raise ConfigurationError("convert needs a target: the format that the history is to be in, such as 'anthropic'.")
     goal = target_of(target)
     form = format_of(goal.format)
-    origin = format_of(target_of(source or guess(history).format).format)
-    done = converted(history, origin, form, form.limits(goal.variant))
+    with place_named(history, source):
+        origin = format_of(target_of(source or guess(history).format).format)
+        done = converted(history, origin, form, form.limits(goal.variant))
     return msgspec.structs.replace(done, format=origin.name)
 
 
@@ -134,9 +138,10 @@ def refusal(found: Finding) -> str:
 
 def load_messages(history: object, format: str | None = None) -> list[Message]:
     """The history as neutral messages; `dump_messages` writes them back as they were."""
-    form = format_of(target_of(format or guess(history).format).format)
-    request = checked(history, form, form.limits(""), open_tail=True)[0].request
-    return [*form.lift(request), *form.decode(request[form.key]).messages]
+    with place_named(history, format):
+        form = format_of(target_of(format or guess(history).format).format)
+        request = checked(history, form, form.limits(""), open_tail=True)[0].request
+        return [*form.lift(request), *form.decode(request[form.key]).messages]
 
 
 def dump_messages(messages: Sequence[Message], format: str, model: str | None = None) -> Json:

@@ -7,7 +7,8 @@ refused loudly. Real results move rather than vanish; whatever is left out stand
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -132,8 +133,13 @@ def rules(format: str | None = None) -> list[Rule]:
 
 def refusal(found: Finding) -> str:
     """What the provider answers to a finding, in its own words; blank where they are not known."""
-    known = {rule.id: rule for rule in rules()}
+    known = _by_id()
     return next((fill(known[id].error, found.facts) for id in found.rules if id in known), "")
+
+
+@cache
+def _by_id() -> Mapping[str, Rule]:
+    return {rule.id: rule for rule in rules()}
 
 
 def load_messages(history: object, format: str | None = None) -> list[Message]:

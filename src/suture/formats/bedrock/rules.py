@@ -46,7 +46,7 @@ RULES = by_id(
         statement="The ids of calls are unique.",
         mend="The later call and its result get an id of their own; a copy of a call is left out.",
         error="The toolUse blocks at messages.{i}.content contain duplicate Ids: {id}",
-        texts=("contain duplicate ids",),
+        texts=("content contain duplicate ids",),
         certainty="R",
         evidence="bvcyber/Cyber-AutoAgent-ng#72",
     ),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
+from itertools import takewhile
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -19,6 +20,7 @@ from suture.formats.base import Format, Json, Offer, Target, model_of
 from suture.formats.handoff import HANDOFF
 from suture.formats.limits import Limits
 from suture.formats.rule import Finding, Rule, fill
+from suture.formats.wire import own
 from suture.healing.converting import converted
 from suture.healing.explaining import Cause, explain
 from suture.healing.given import checked
@@ -154,11 +156,13 @@ def dump_messages(messages: Sequence[Message], format: str, model: str | None = 
     """The messages as a request of that format, as they are; `fit` makes it one that is valid."""
     goal = _named(format, model)
     form = format_of(goal.format)
-    leading = 0
-    if form.limits(goal.variant).system == "apart":
-        leading = next((at for at, message in enumerate(messages) if type(message) is not System), len(messages))
-    system = [message for message in messages[:leading] if type(message) is System]
-    return {**form.head(system), form.key: form.encode(messages[leading:])}
+    apart = form.limits(goal.variant).system == "apart"
+
+    def is_beside(message: Message) -> bool:
+        return type(message) is System and (apart or own(message.ext, form.name).get("role") in form.head_keys)
+
+    system = list(takewhile(is_beside, messages))
+    return {**form.head([each for each in system if type(each) is System]), form.key: form.encode(messages[len(system) :])}
 
 
 def fit(

@@ -113,11 +113,11 @@ class OpenAIResponses:
     # The request around the items
 
     def lift(self, request: Json) -> list[System]:
-        """The request's `instructions`."""
+        """The request's `instructions`; `role` in its `ext` tells it from a message among the items."""
         text = request.get("instructions")
         if text is not None and not isinstance(text, str):
             raise HistoryError(f"instructions is {kind_of(text)}, not a text.")
-        return [System((Text(text),))] if text else []
+        return [System((Text(text),), None, {NAME: {"role": "instructions"}})] if text else []
 
     def head(self, system: Sequence[System]) -> Json:
         """The request's `instructions`, which are one text."""

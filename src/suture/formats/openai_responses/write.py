@@ -86,7 +86,8 @@ def said_item(message: User | System | Assistant | ToolResult) -> Json:
         case (Opaque(provider="openai-responses", raw=dict() as raw),) if isinstance(raw.get("role"), str):
             return raw
     kept = own(message.ext, NAME)
-    role = str(kept.get("role", "system")) if type(message) is System else "user"
+    is_developer = kept.get("role") == "developer"
+    role = ("developer" if is_developer else "system") if type(message) is System else "user"
     return _message_item(role, message.parts, kept)
 
 

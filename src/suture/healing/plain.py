@@ -1,9 +1,9 @@
 """What a history must be before anything reads it: plain JSON, through and through.
 
 At the door one pass in C looks at the messages and the system text, and only where that one is not content are the values
-walked, to name the place. The rest of a request is its caller's, and may hold what an SDK takes. Depth, and a list or object
-where a text belongs, no such pass sees: when the reading of a history breaks, they are looked for, and an error of which
-the history is not the cause goes on as it is.
+walked, to name the place. The rest of a request is its caller's, and may hold what an SDK takes. Depth, and a list or
+object where a text belongs, no such pass sees: when the reading of a history breaks, they are looked for, and an error of
+which the history is not the cause goes on as it is.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 
 from suture.canonical import require_json
 from suture.errors import HistoryError, SutureError
-from suture.formats import format_of
+from suture.formats import FORMATS, format_of
 from suture.formats.base import Format, Json
 from suture.formats.wire import kind_of
 
@@ -51,11 +51,14 @@ def require_plain(request: Json, form: Format) -> None:
         NotJson: naming the first place that is not.
     """
     for key in (form.key, *form.head_keys):
-        value = request.get(key)
-        try:
-            require_json(_ours(value, form.bytes_under), key)
-        except RecursionError:
-            require_json(value, key)
+        _require_json(request.get(key), key, form.bytes_under)
+
+
+def _require_json(value: object, at: str, keys: frozenset[str]) -> None:
+    try:
+        require_json(_ours(value, keys), at)
+    except RecursionError:
+        require_json(value, at)
 
 
 def _ours(value: object, keys: frozenset[str]) -> object:
@@ -85,10 +88,14 @@ def place_named(history: object, format: str | None) -> Iterator[None]:
     except (TypeError, ValueError, AttributeError, LookupError, RecursionError) as error:
         whole = history if isinstance(history, Mapping) else {format_of(format).key if format else "messages": history}
         for name, value in whole.items():
-            require_json(value, str(name))
+            _require_json(value, str(name), _anybodys_bytes())
             if (path := _no_text(value, str(name))) is not None:
                 raise HistoryError(f"{path}, not a text. Correct it, or leave it out.") from error
         raise
+
+
+def _anybodys_bytes() -> frozenset[str]:
+    return frozenset(key for name in FORMATS for key in format_of(name).bytes_under)
 
 
 def _no_text(value: object, path: str) -> str | None:

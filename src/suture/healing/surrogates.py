@@ -13,6 +13,7 @@ from suture.healing.work import Change
 
 SURROGATE = "SURROGATE_LONE"
 
+
 def is_sendable(request: Json, form: Format) -> bool:
     """Whether the messages and the system text can be encoded as they are.
 

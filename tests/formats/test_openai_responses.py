@@ -680,11 +680,6 @@ def test_messages_of_chat_completions_are_read_as_what_they_are() -> None:
         ([{"type": 7}], HistoryError, "input[0] has the type 7; a type is a text, such as 'message'."),
         ([user(7)], HistoryError, "input[0].content is a number; content is a text or a list of parts."),
         ([user(["q"])], HistoryError, "input[0].content[0] is a text, not an object. Pass plain JSON values."),
-        (
-            [U, call(), out(output={"a": 1})],
-            HistoryError,
-            "input[2].output is an object; content is a text or a list of parts.",
-        ),
         ([U, thought(content="x"), DONE], HistoryError, "input[1].content is a text, not a list."),
         ({"instructions": ["x"], "input": [U]}, HistoryError, "instructions is a list, not a text."),
         (

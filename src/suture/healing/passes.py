@@ -23,7 +23,7 @@ from suture.healing.order import prefixes, roles, tail
 from suture.healing.ordered import ordered
 from suture.healing.parts import foreign, order, pictures, reasoning
 from suture.healing.servers import server_words, servers
-from suture.healing.shapes import pictures_apart, shapes
+from suture.healing.shapes import pictures_apart, results_as_text, shapes
 from suture.healing.signatures import signatures, stand_in_signatures
 from suture.healing.thought_fields import MISSING, thought_fields
 from suture.healing.thoughts import thoughts
@@ -65,6 +65,7 @@ PASSES: tuple[tuple[Pass, frozenset[str] | None], ...] = (
     (items, ITEMS),
     (misplaced, frozenset(("CALL_MISPLACED",))),
     (functions, frozenset(("CALL_LEGACY",))),
+    (results_as_text, frozenset(("RESULT_SHAPE",))),
     (arguments, frozenset(("CALL_MISPLACED", "ARGS_TYPE", "ARGS_NOT_OBJECT", "ARGS_UNPARSABLE", "SURROGATE_LONE"))),
     (joined, frozenset(("CALL_AFTER_MODEL",))),
     (pairs, IDS | _RESULTS | frozenset(("CALL_MISPLACED",))),

@@ -21,7 +21,7 @@ from suture.formats.bedrock.parts import NAME, SHAPE, block_of, is_block, part_o
 from suture.formats.bedrock.rules import RULE_OF, RULES
 from suture.formats.limits import Limits
 from suture.formats.rule import Finding, Rule
-from suture.formats.wire import kept_of, not_an_object, not_content, rest, text_id, without_role
+from suture.formats.wire import is_content, kept_of, not_an_object, not_content, rest, text_id, value_text, without_role
 from suture.messages import Assistant, Ext, Message, Opaque, Part, System, Text, ToolResult, User
 
 _MESSAGE = frozenset(("role", "content"))
@@ -231,17 +231,15 @@ def _result(answer: Answer, path: str) -> ToolResult:
 
 def _parts(content: object, path: str) -> Iterator[Part]:
     """The parts of a result."""
-    if isinstance(content, str):
+    if not is_content(content, path):
+        yield Text(value_text(content))
+    elif isinstance(content, str):
         yield Text(content)
     elif isinstance(content, list):
         for nth, whole in enumerate(content):
-            if not isinstance(whole, dict):
-                raise not_an_object(whole, f"{path}[{nth}]")
             for block in pieces(whole):
                 foreign = block.keys() & {"toolUse", "reasoningContent"}
                 yield Opaque(NAME, block) if foreign else part_of(block, f"{path}[{nth}]")
-    elif content is not None:
-        raise not_content(content, path)
 
 
 def _ext(extra: Json) -> Ext | None:

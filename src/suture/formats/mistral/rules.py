@@ -105,7 +105,7 @@ RULES = by_id(
     Rule(
         id="MIS-CONTENT",
         statement="Content is a text or chunks; null only beside calls.",
-        mend="The content becomes an empty text.",
+        mend="The content becomes an empty text; a result that is neither is written as JSON text.",
         error="messages.{i}: Input should be a valid string",
         certainty="C",
         evidence="mistralai/mistral-common src/mistral_common/protocol/instruct/messages.py",
@@ -193,6 +193,7 @@ RULE_OF = {
     "MESSAGE_EMPTY": "MIS-EITHER",
     "SYSTEM_MISPLACED": "MIS-SYSTEM",
     "CONTENT_NULL": "MIS-CONTENT",
+    "RESULT_SHAPE": "MIS-CONTENT",
     "TEXT_EMPTY": "MIS-CONTENT",
     "FIELD_UNKNOWN": "MIS-FIELD",
     "ARGS_TYPE": "MIS-ARGS",

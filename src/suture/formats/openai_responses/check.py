@@ -30,7 +30,7 @@ from suture.formats.openai_responses.items import call_id as id_of
 from suture.formats.openai_responses.links import Links
 from suture.formats.pairs import Pairs, Stray
 from suture.formats.rule import Finding, by_place, finding
-from suture.formats.wire import kind_of, not_a_list, not_an_object, not_content
+from suture.formats.wire import is_content, kind_of, not_a_list, not_an_object, not_content, shape_sentence
 
 # Who copies the API; of these it is known that they refuse the `status` of an item that they sent themselves.
 COPIES = frozenset(("compatible", "vllm", "llamacpp", "ollama", "lmstudio", "openrouter", "xai", "groq"))
@@ -264,8 +264,10 @@ class _Check:
         elif kind == "computer_call_output":
             if not isinstance(output, dict):
                 raise not_an_object(output, path)
-        elif not isinstance(output, list):
-            raise not_content(output, path)
+        elif kind in _LISTED and not isinstance(output, list):
+            raise not_a_list(output, path)
+        elif kind not in _LISTED and not is_content(output, path):
+            self.found.append(found("RESULT_SHAPE", path, shape_sentence(output), plain_id(id_of(item)), i=index))
         else:
             self._output_parts(index, output, path, is_shell=kind in _LISTED)
 

@@ -223,7 +223,7 @@ RULES = by_id(
     Rule(
         id="RSP-CONTENT",
         statement="Content is a text or parts.",
-        mend="The content becomes an empty text.",
+        mend="The content becomes an empty text; an output that is neither is written as JSON text.",
         error="Invalid type for 'input[{i}].content': expected one of an array of objects or string, but got null instead.",
         texts=(r"invalid type for 'input\[\d+\]\.content'",),
         certainty="I",
@@ -277,6 +277,7 @@ RULE_OF = {
     "CALL_NOT_TAIL": "RSP-OUTPUT-PLACE",
     "PART_ROLE": "RSP-PART-ROLE",
     "IMAGE_ROLE": "RSP-PART-ROLE",
+    "RESULT_SHAPE": "RSP-CONTENT",
     "BLOCK_UNKNOWN": "RSP-PART",
     "MESSAGE_EMPTY": "RSP-EMPTY-MSG",
     "CONTENT_NULL": "RSP-CONTENT",

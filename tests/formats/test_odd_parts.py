@@ -1,0 +1,81 @@
+"""Results that are JSON of another kind than results are, in every format, and what of a message nothing can be read in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import pytest
+
+from suture.formats import FORMATS
+from suture.healing import convert, diagnose, heal
+
+Json: TypeAlias = dict[str, Any]
+every = pytest.mark.parametrize("format", list(FORMATS))
+
+ID = "call00AbC"
+ASKED: Json = {"role": "user", "content": "q"}
+
+
+def chat(content: object) -> list[Json]:
+    call = {"id": ID, "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    return [
+        ASKED,
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": ID, "content": content},
+    ]
+
+
+RESULTS: Mapping[str, Callable[[object], list[Json]]] = {
+    "openai-chat": chat,
+    "mistral": chat,
+    "openai-responses": lambda content: [
+        {"type": "message", **ASKED},
+        {"type": "function_call", "call_id": ID, "name": "f", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": ID, "output": content},
+    ],
+    "anthropic": lambda content: [
+        ASKED,
+        {"role": "assistant", "content": [{"type": "tool_use", "id": ID, "name": "f", "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": ID, "content": content}]},
+    ],
+    "gemini": lambda content: [
+        {"role": "user", "parts": [{"text": "q"}]},
+        {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]},
+        {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": content}}]},
+    ],
+    "bedrock": lambda content: [
+        {"role": "user", "content": [{"text": "q"}]},
+        {"role": "assistant", "content": [{"toolUse": {"toolUseId": ID, "name": "f", "input": {}}}]},
+        {"role": "user", "content": [{"toolResult": {"toolUseId": ID, "content": content}}]},
+    ],
+}
+
+# Gemini's results are objects, in which any value has a place.
+SHAPED = {"5": 5, "true": True, '{"a":1}': {"a": 1}, '["a"]': ["a"], "[[]]": [[]], '["a",{"b":null}]': ["a", {"b": None}]}
+IN_GEMINI = {
+    text: {"functionResponse": {"name": "f", "response": value if type(value) is dict else {"output": value}}}
+    for text, value in SHAPED.items()
+}
+
+
+def written(format: str, text: str) -> Json:
+    """The last message as it is to come out."""
+    if format == "gemini":
+        return {"role": "user", "parts": [IN_GEMINI[text]]}
+    return RESULTS[format]([{"text": text}] if format == "bedrock" else text)[-1]
+
+
+@every
+@pytest.mark.parametrize("text", SHAPED)
+def test_a_result_of_another_kind_is_kept_as_json_text(format: str, text: str) -> None:
+    """Nothing of it is lost, it is said that it was written anew, and it moves on to others as well."""
+    history = RESULTS[format](SHAPED[text])
+    healed = heal(history, format)
+    assert healed.history == [*history[:-1], written(format, text)]
+    is_regular = format == "gemini" and type(SHAPED[text]) is dict
+    assert [(change.code, change.lost) for change in healed.changes] == [("RESULT_SHAPE", "none")] * (not is_regular)
+    assert [found for found in diagnose(healed.history, format) if not found.hint] == []
+    for target in FORMATS:
+        other = convert(history, format, target).history
+        assert [found for found in diagnose(other, target) if found.refused and not found.hint] == []

@@ -79,3 +79,48 @@ def test_a_result_of_another_kind_is_kept_as_json_text(format: str, text: str) -
     for target in FORMATS:
         other = convert(history, format, target).history
         assert [found for found in diagnose(other, target) if found.refused and not found.hint] == []
+
+
+# What of a message says nothing that anybody could read, beside words that do.
+HOLLOW: tuple[Json, ...] = (
+    {},
+    {"what": 1},
+    {"type": 5},
+    {"type": []},
+    {"type": "text", "text": 5},
+    {"type": "text", "text": []},
+)
+WORDS = {"openai-responses": {"user": "input_text", "assistant": "output_text"}}
+
+
+@pytest.mark.parametrize("format", ["openai-chat", "mistral", "anthropic", "openai-responses"])
+@pytest.mark.parametrize("part", HOLLOW, ids=str)
+@pytest.mark.parametrize("role", ["user", "assistant"])
+def test_a_part_that_cannot_be_read_does_not_cost_the_history(format: str, part: Json, role: str) -> None:
+    """It is left out and reported as it came; the rest stands, and a message of nothing else goes or says so."""
+    words = {"type": WORDS.get(format, {}).get(role, "text"), "text": "words"}
+    healed = heal([ASKED, {"role": role, "content": [part, words]}, ASKED], format)
+    assert healed.history == [ASKED, {"role": role, "content": [words]}, ASKED]
+    assert [(change.code, change.lost) for change in healed.changes if change.lost != "none"] == [("BLOCK_UNKNOWN", "text")]
+    assert str(next(iter(part), "{}")) in next(change.detail for change in healed.changes if change.lost == "text")
+    alone = heal([ASKED, {"role": role, "content": [part]}, ASKED], format)
+    assert diagnose(alone.history, format) == []
+    assert heal(alone.history, format).history is alone.history
+
+
+@pytest.mark.parametrize(
+    ("format", "history"),
+    [
+        ("gemini", [{"role": "user", "parts": [{"text": "q"}]}, {"role": "model", "parts": [{"thought": True}, {"text": "a"}]}, {"role": "user", "parts": [{"text": "q"}]}]),
+        ("bedrock", [{"role": "user", "content": [{"type": 5}, {"text": "q"}]}]),
+        ("openai-responses", [{"type": "message", **ASKED}, {"role": "assistant", "content": [{"type": "output_text"}, {"type": "refusal", "refusal": "no"}]}]),
+        ("openai-responses", [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": None}, {"type": "input_text", "text": "q"}]}]),
+    ],
+)  # fmt: skip
+def test_so_it_is_with_the_parts_of_others(format: str, history: list[Json]) -> None:
+    """Whatever a part is called, what is left is valid and one part shorter."""
+    healed = heal(history, format)
+    assert healed.changed
+    assert diagnose(healed.history, format) == []
+    key = "parts" if format == "gemini" else "content"
+    assert [len(each[key]) for each in healed.history] == [len(each[key]) - (len(each[key]) == 2) for each in history]  # type: ignore[attr-defined]

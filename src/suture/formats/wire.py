@@ -93,6 +93,16 @@ def _keys(history: Json) -> str:
 # Writing --------------------------------------------------------------------------------------
 
 
+def has_words(raw: object, kinds: Mapping[str, str]) -> bool:
+    """Whether a part that is kept as it came says of which kind it is, and holds its words where it is of one of these;
+    `kinds` says under which key.
+    """
+    kind = raw.get("type") if isinstance(raw, dict) else None
+    if not isinstance(raw, dict) or not isinstance(kind, str) or not kind:
+        return False
+    return kind not in kinds or isinstance(raw.get(kinds[kind]), str)
+
+
 def text_id(value: object) -> str:
     """A wire id; blank when there is none, or none that is a text."""
     return value if isinstance(value, str) else ""

@@ -14,6 +14,7 @@ from suture.healing.calls import IDS, arguments, names, pairs, result_names
 from suture.healing.empty import blanks, empties, failures
 from suture.healing.fields import fields
 from suture.healing.functions import functions
+from suture.healing.hollow import hollow
 from suture.healing.items import ITEMS, chain, items, led_nowhere
 from suture.healing.joined import joined, rejoined
 from suture.healing.media import media
@@ -62,6 +63,7 @@ _EMPTY = (
 # Who speaks first, last and beside whom is looked at every time.
 PASSES: tuple[tuple[Pass, frozenset[str] | None], ...] = (
     (chain, frozenset(("CHAIN_CONFLICT",))),
+    (hollow, frozenset(("BLOCK_UNKNOWN", "TEXT_EMPTY", "TEXT_BLANK", "PART_ROLE"))),
     (items, ITEMS),
     (misplaced, frozenset(("CALL_MISPLACED",))),
     (functions, frozenset(("CALL_LEGACY",))),

@@ -21,6 +21,7 @@ from suture.formats.limits import Limits, Pictures
 from suture.formats.rule import Finding, Rule
 from suture.formats.wire import (
     JSON_TEXT,
+    has_words,
     is_content,
     kept_of,
     not_an_object,
@@ -46,6 +47,8 @@ from suture.messages import (
     User,
 )
 
+# Blocks that are words, and the key under which those stand.
+_WORDS = {"text": "text"}
 _AS_TEXT: Ext = {NAME: {"content": "text"}}
 _MESSAGE = frozenset(("role", "content"))
 _TEXT = frozenset(("type", "text"))
@@ -153,6 +156,10 @@ class Anthropic:
     def takes(self, part: Part) -> bool:
         """Whether there is a block for the part."""
         return write.block_of(part) is not None
+
+    def readable(self, part: Part) -> Part | None:
+        """The part; none that is kept as it came without a type, or as a text of something else."""
+        return None if type(part) is Opaque and not has_words(part.raw, _WORDS) else part
 
     def is_sound(self, part: Part) -> bool:
         """Whether a part that is kept as it came has what a block needs."""

@@ -13,7 +13,7 @@ from typing import ClassVar
 from suture.formats.base import Choice, Decoded, Json, Left, Offer, Rewritten, Settled, Written, is_whole
 from suture.formats.bedrock import check as bedrock_check
 from suture.formats.bedrock import tools, write
-from suture.formats.bedrock.blocks import MEMBERS, Answer, arranged, blocks_of, pieces
+from suture.formats.bedrock.blocks import MEMBERS, Answer, arranged, blocks_of, is_nameless, pieces
 from suture.formats.bedrock.cache import without_marks
 from suture.formats.bedrock.documents import with_named_documents
 from suture.formats.bedrock.models import family_of, takes_prefill
@@ -107,6 +107,10 @@ class Bedrock:
     def takes(self, part: Part) -> bool:
         """Whether there is a block for the part."""
         return block_of(part) is not None
+
+    def readable(self, part: Part) -> Part | None:
+        """The part; none that is kept as it came with a type, as other APIs have it, and no member of ours."""
+        return None if type(part) is Opaque and is_nameless(part.raw) else part
 
     def is_sound(self, part: Part) -> bool:
         """Whether a part that is kept as it came is one block of a kind that is not read here."""

@@ -142,6 +142,8 @@ class Check:
             elif not isinstance(kind, str):
                 sentence = "The part has no 'type'. Check in which format the history is."
                 self.add("BLOCK_UNKNOWN", path, sentence, i=index)
+            elif kind == "text" and not isinstance(part.get("text"), str):
+                self.add("BLOCK_UNKNOWN", path, "The part is a text and holds none.", i=index)
             elif kind not in self.kinds:
                 sentence = f"The part is of the unknown type {kind!r}; it is sent as it is."
                 self.add("BLOCK_UNKNOWN", path, sentence, severity="DEG")

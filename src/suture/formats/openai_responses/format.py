@@ -11,7 +11,7 @@ from suture.formats.limits import Limits
 from suture.formats.openai_responses import check as responses_check
 from suture.formats.openai_responses import read, tools, write
 from suture.formats.openai_responses.items import NAME, is_reference, place_of, sign_of
-from suture.formats.openai_responses.parts import part_wire
+from suture.formats.openai_responses.parts import part_wire, readable
 from suture.formats.openai_responses.rules import RULE_OF, RULES
 from suture.formats.rule import Finding, Rule
 from suture.formats.wire import kept_of, kind_of, rest, without_role
@@ -78,6 +78,10 @@ class OpenAIResponses:
         if isinstance(part, Reasoning | ToolCall):
             return isinstance(part, ToolCall)
         return part_wire(part, "user") is not None
+
+    def readable(self, part: Part) -> Part | None:
+        """The part or item without parts that have no type, or words that are none."""
+        return readable(part) if isinstance(part, Opaque) else part
 
     def is_sound(self, part: Part) -> bool:
         """Whether a part that is kept as it came means something to another request."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import pytest
 
@@ -124,3 +124,30 @@ def test_so_it_is_with_the_parts_of_others(format: str, history: list[Json]) -> 
     assert diagnose(healed.history, format) == []
     key = "parts" if format == "gemini" else "content"
     assert [len(each[key]) for each in healed.history] == [len(each[key]) - (len(each[key]) == 2) for each in history]  # type: ignore[attr-defined]
+
+
+ORPHANS: Mapping[str, Json] = {
+    "openai-chat": {"role": "tool", "tool_call_id": ID, "content": "r"},
+    "mistral": {"role": "tool", "tool_call_id": ID, "content": "r"},
+    "openai-responses": {"type": "function_call_output", "call_id": ID, "output": "r"},
+}
+
+
+@pytest.mark.parametrize("format", ORPHANS)
+def test_a_history_of_which_nothing_is_left_says_so(format: str) -> None:
+    """An empty one is refused by all, so a hint says that there is nothing to send; quoted, the result is something."""
+    healed = heal([ORPHANS[format]], format)
+    key = "input" if format == "openai-responses" else "messages"
+    assert (healed.history, healed.hints) == ([], [f"{key}: nothing is left to send; the changes hold what there was"])
+    assert [change.lost for change in healed.changes] == ["result"]
+    assert heal([ORPHANS[format]], format, orphans="quote").hints == []
+    assert heal([], format).hints == []
+
+
+@pytest.mark.parametrize("pending", ["answer", "keep", "drop"])
+def test_calls_that_somebody_spoke_behind_are_answered(pending: Literal["answer", "keep", "drop"]) -> None:
+    """What may become of open calls is asked of the last turn alone, and of that when nothing follows but results."""
+    history = [*chat("r")[:2], ASKED]
+    healed = heal(history, "openai-chat", pending=pending)
+    assert [change.code for change in healed.changes] == ["CALL_UNANSWERED"]
+    assert len(healed.history) == 4  # type: ignore[arg-type]

@@ -68,9 +68,11 @@ def heal(
 
     `history` is a list of messages, or a request that holds them under `messages`; `target` names a dialect
     or a model of the same format, and without one the model that the request names counts. `pending` says what
-    becomes of unanswered calls of the last turn: they are answered with a stand-in, kept for the caller to run,
-    or dropped. `orphans` says whether results without a call are dropped or quoted as a note of the user's. An
-    empty history comes back as it is. So does one that fits several formats and is fine in each, when none is named.
+    becomes of unanswered calls of the last turn, when nothing follows it but results: they are answered with a
+    stand-in, kept for the caller to run, or dropped; calls behind which somebody speaks are answered. `orphans` says
+    whether results without a call are dropped or quoted as a note of the user's. An empty history comes back as it
+    is; one of which nothing is left comes back empty, with a hint, since providers refuse that. One that fits several
+    formats and is fine in each comes back as it is, too, when none is named.
 
     Raises:
         UnknownFormat, AmbiguousFormat: no format is named, and none fits, or several that do not agree; or the history

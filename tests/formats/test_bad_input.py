@@ -417,14 +417,14 @@ def test_an_empty_history_is_no_fault(history: object, format: str) -> None:
 
 
 def test_what_cannot_be_healed_is_refused_with_its_findings() -> None:
-    """A part that might be an item, and names none that anybody has, is neither sent nor dropped."""
-    history = [{"role": "user", "content": [{"id": "msg_1"}]}]
+    """Where a block without a type is all there is, it may be anything, so it is neither sent nor dropped."""
+    history = [{"role": "user", "content": [{"words": "q"}]}]
     before = copy.deepcopy(history)
     with pytest.raises(UnhealableHistory) as caught:
-        heal(history, "openai-responses")
+        heal(history, "anthropic")
     assert str(caught.value) == (
-        "After healing, the history still breaks a rule: input[0].content[0]: BLOCK_UNKNOWN [RSP-PART]: The "
-        "part has no 'type'. Check in which format the history is. Mend that by hand."
+        "After healing, the history still breaks a rule: messages[0].content[0]: BLOCK_UNKNOWN [ANT-UNKNOWN-BLOCK]: The "
+        "block has no 'type'. Check in which format the history is. Mend that by hand."
     )
     assert [each.code for each in caught.value.findings] == ["BLOCK_UNKNOWN"]  # type: ignore[attr-defined]
     assert history == before

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from suture.errors import HistoryError, UnknownFormat
+from suture.errors import HistoryError, UnhealableHistory, UnknownFormat
 from suture.formats import detect, format_of
 from suture.formats.base import Offer
 from suture.formats.openai_responses.links import CHAIN_HINT
@@ -688,6 +688,7 @@ def test_messages_of_chat_completions_are_read_as_what_they_are() -> None:
             "The history has no 'input'; it has 'messages'. Its 'messages' are those of another format: name that one with format=....",
         ),
         ({"input": 7}, HistoryError, "'input' is a number, not a list of messages."),
+        ([user([{"what": 1}])], UnhealableHistory, None),
         ([{"role": "tool", "tool_call_id": "c1", "content": "x"}], UnknownFormat, None),
     ],
 )

@@ -9,7 +9,13 @@ from suture.messages import Part, Reasoning
 
 
 def hollow(work: Work) -> None:
-    """A part in which nothing can be read is left out, and reported as it came."""
+    """A part in which nothing can be read is left out, and reported as it came.
+
+    Where that is all there is, the history is none that we know, and stays for the check to refuse.
+    """
+    parts = [part for message in work.messages for part in message.parts]
+    if not any(work.format.readable(part) is part for part in parts):
+        return
     for at, message in enumerate(work.messages):
         if is_message(message):
             continue

@@ -16,10 +16,10 @@ from random import Random
 from typing import Any
 
 from suture.canonical import scrub, scrubbed
-from suture.errors import UnhealableHistory
+from suture.errors import SutureError, UnhealableHistory
 from suture.formats import FORMATS
-from suture.healing import Healed, diagnose, heal
-from suture.testing.histories import KEYS, broken_history, sound_history
+from suture.healing import Healed, convert, diagnose, heal, load_messages
+from suture.testing.histories import KEYS, broken_history, junk_history, sound_history
 from tests.formats.mistral_judge import refusal
 from tests.judges import sdk_problems, structural_problems
 
@@ -41,6 +41,33 @@ def findings(format: str, history: list[dict[str, Any]]) -> list[str]:
         found.append(f"healing again changes it: {[str(change) for change in again.changes]}")
     found += [f"a judge refuses it: {problem}" for problem in refused(format, healed.history)]
     return found + lost(history, healed)
+
+
+def strange_errors(format: str, history: object) -> list[str]:
+    """What is raised over a history that may hold anything, other than suture's own errors, and what a healed one leaves."""
+    target = "mistral" if format != "mistral" else "anthropic"
+    found: list[str] = []
+
+    def healed() -> None:
+        once = heal(history, format).history
+        left = [each for each in diagnose(once, format) if each.severity == "REJ" and not each.hint]
+        if left or heal(once, format).history is not once:
+            found.append(f"healed, and not for good: {left}")
+
+    for act in (
+        healed,
+        lambda: heal(history),
+        lambda: diagnose(history, format),
+        lambda: load_messages(history, format),
+        lambda: convert(history, format, target),
+    ):
+        try:
+            act()
+        except SutureError:
+            pass
+        except Exception as error:  # noqa: BLE001  whatever it is, it is a finding
+            found.append(f"raised {type(error).__name__}: {error}")
+    return found
 
 
 def refused(format: str, history: Any) -> list[str]:
@@ -144,6 +171,7 @@ def main() -> int:
             problems = findings(format, broken_history(format, Random(f"{format}:{number}")))
             if heal(sound, format).history is not sound:
                 problems.append(f"a sound history was changed: {heal(sound, format).changes}")
+            problems += strange_errors(format, junk_history(format, Random(f"junk {format}:{number}")))
             changed[format] += 1
             for problem in problems:
                 bad += 1

@@ -28,14 +28,15 @@ class Answer(NamedTuple):
 
 
 class Turn:
-    """The calls of one assistant message and what answered each, in call order."""
+    """The calls of one assistant message and what answered each, in call order; `settled` are those with a real answer."""
 
-    __slots__ = ("answers", "calls", "position")
+    __slots__ = ("answers", "calls", "position", "settled")
 
     def __init__(self, position: int, calls: Sequence[ToolCall]) -> None:
         self.position = position
         self.calls = calls
         self.answers: list[Answer | None] = [None] * len(calls)
+        self.settled: set[int] = set()
 
     def unanswered(self) -> list[int]:
         """The indexes of the calls without any answer."""
@@ -64,22 +65,54 @@ class Stray(NamedTuple):
 Landing: TypeAlias = Answers | Repeats | Stray
 
 
+class _Wanting:
+    """The calls under one key that want a result, as results find them: the nearest turn's first call first.
+
+    `bare` takes only those that nothing has answered, not even a stand-in. No call wants again, so one that does not is
+    dropped where it is met.
+    """
+
+    __slots__ = ("bare", "turns")
+
+    def __init__(self, *, bare: bool) -> None:
+        self.bare = bare
+        self.turns: list[tuple[Turn, deque[int]]] = []
+
+    def add(self, turn: Turn, index: int) -> None:
+        if not self.turns or self.turns[-1][0] is not turn:
+            self.turns.append((turn, deque()))
+        self.turns[-1][1].append(index)
+
+    def first(self) -> tuple[Turn, int] | None:
+        while self.turns:
+            turn, indexes = self.turns[-1]
+            while indexes:
+                index = indexes[0]
+                if turn.answers[index] is None if self.bare else index not in turn.settled:
+                    return turn, index
+                indexes.popleft()
+            self.turns.pop()
+        return None
+
+
 class Pairing:
     """All turns of a history by position, each call beside its answer."""
 
     def __init__(self) -> None:
         self.turns: dict[int, Turn] = {}
-        # id, or name without one -> position of a turn -> indexes of its calls without a real answer, both in order
-        self._wanting: dict[str, dict[int, deque[int]]] = {}
+        # By id, or name without one; by the name of the tool as well, or None for any; whether only bare ones are taken.
+        self._wanting: dict[tuple[str, str | None, bool], _Wanting] = {}
         self._answered: dict[str, tuple[Turn, int]] = {}
-        self._strays: dict[str, list[Answer]] = {}
+        self._strays: dict[str, dict[int, Answer]] = {}
+        # By id and name: the positions at which strays came, which may be gone since.
+        self._came: dict[tuple[str, str], list[int]] = {}
 
     def add_turn(self, position: int, calls: Sequence[ToolCall], *, adopt: bool = True) -> Turn:
         """A turn. With `adopt` its calls take results of their ids that came before them."""
         turn = self.turns[position] = Turn(position, calls)
         for index, call in enumerate(calls):
             for key in _keys(call):
-                self._wanting.setdefault(key, {}).setdefault(position, deque()).append(index)
+                self._want(key, turn, index)
             if adopt and (early := self._early(call)):
                 self._settle(turn, index, early)
         return turn
@@ -130,7 +163,7 @@ class Pairing:
 
     def strays(self) -> list[Answer]:
         """The results that no call took, by position."""
-        return sorted(answer for answers in self._strays.values() for answer in answers)
+        return sorted(answer for answers in self._strays.values() for answer in answers.values())
 
     def loose(self) -> set[int]:
         """The positions of the strays that count, one for each id, for calls that are elsewhere."""
@@ -143,35 +176,30 @@ class Pairing:
 
     def take_stray(self, stray: Answer, turn: Turn, index: int) -> None:
         """Give a stray result to a call that its id does not name."""
-        self._strays[stray.result.call_id].remove(stray)
+        del self._strays[stray.result.call_id][stray.position]
         self._settle(turn, index, stray)
 
     def _wanted(self, result: ToolResult) -> tuple[Turn, int] | None:
         """The call that wants the result: the nearest turn's, its name first, by id alone where no name fits."""
-        turns = self._wanting.get(_key(result))
-        if not turns:
-            return None
-        stand_in = is_stand_in(result)
-        fallback: tuple[Turn, int] | None = None
-        for position in reversed(turns):
-            turn = self.turns[position]
-            for index in turns[position]:
-                if stand_in and turn.answers[index] is not None:
-                    continue
-                if not result.name or turn.calls[index].name == result.name:
-                    return turn, index
-                fallback = fallback or (turn, index)
-        return fallback
+        key, bare = _key(result), is_stand_in(result)
+        named = self._first(key, result.name, bare=bare) if result.name else None
+        return named or self._first(key, None, bare=bare)
+
+    def _want(self, key: str, turn: Turn, index: int) -> None:
+        for name in (None, turn.calls[index].name):
+            for bare in (False, True):
+                self._wanting.setdefault((key, name, bare), _Wanting(bare=bare)).add(turn, index)
+
+    def _first(self, key: str, name: str | None, *, bare: bool) -> tuple[Turn, int] | None:
+        wanting = self._wanting.get((key, name, bare))
+        return None if wanting is None else wanting.first()
 
     def _settle(self, turn: Turn, index: int, answer: Answer) -> Answers:
         loser = turn.answers[index]
         turn.answers[index] = answer
         if not is_stand_in(answer.result):
+            turn.settled.add(index)
             for key in _keys(turn.calls[index]):
-                turns = self._wanting[key]
-                turns[turn.position].remove(index)
-                if not turns[turn.position]:
-                    del turns[turn.position]
                 self._answered[key] = (turn, index)
         return Answers(turn, index, loser)
 
@@ -182,11 +210,9 @@ class Pairing:
         if last is not None and key.startswith(_NAMED) and last[0] is not self.turns[next(reversed(self.turns))]:
             last = None
         if last is None:
-            if not self._stand_in_held(key):
-                self._strays.setdefault(answer.result.call_id, []).append(answer)
-                return Stray()
-            turn, index = self._stand_in_held(key)[0]
-            return Repeats(turn, index)
+            # All that answered the calls of the key are stand-ins.
+            held_by = self._first(key, None, bare=False)
+            return self._stray(answer) if held_by is None else Repeats(*held_by)
         turn, index = last
         held = turn.answers[index]
         if held is not None and not _takes_over(answer.result, held.result):
@@ -194,22 +220,24 @@ class Pairing:
         turn.answers[index] = answer
         return Answers(turn, index, held)
 
-    def _stand_in_held(self, key: str) -> list[tuple[Turn, int]]:
-        """The call of that key in the nearest turn, when all that answered it are stand-ins."""
-        for position in reversed(self._wanting.get(key, {})):
-            return [(self.turns[position], self._wanting[key][position][0])]
-        return []
+    def _stray(self, answer: Answer) -> Stray:
+        id, name = answer.result.call_id, answer.result.name or ""
+        self._strays.setdefault(id, {})[answer.position] = answer
+        self._came.setdefault((id, name), []).append(answer.position)
+        return Stray()
 
     def _early(self, call: ToolCall) -> Answer | None:
         """The nearest stray result of the call's id."""
         strays = self._strays.get(call.id)
         if not strays or not call.id:
             return None
-        fitting = [stray for stray in strays if not stray.result.name or stray.result.name == call.name]
-        if not fitting:
-            return None
-        strays.remove(fitting[-1])
-        return fitting[-1]
+        nearest = -1
+        for name in {"", call.name}:
+            came = self._came.get((call.id, name), [])
+            while came and came[-1] not in strays:
+                came.pop()
+            nearest = max(nearest, came[-1] if came else -1)
+        return strays.pop(nearest, None)
 
 
 # Begins the key of a call or result that has a name and no id; no id holds it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,9 +10,18 @@ from typing import Any
 
 import pytest
 
-from suture.errors import AmbiguousFormat, ConfigurationError, HistoryError, NotJson, UnhealableHistory, UnknownFormat
-from suture.formats import names_of_formats, target_of
-from suture.healing import diagnose, dump_messages, fit, heal, load_messages
+from suture.errors import (
+    AmbiguousFormat,
+    ConfigurationError,
+    HistoryError,
+    NotJson,
+    SutureError,
+    UnhealableHistory,
+    UnknownFormat,
+)
+from suture.formats import FORMATS, names_of_formats, target_of
+from suture.healing import convert, diagnose, dump_messages, fit, heal, load_messages
+from suture.healing.plain import place_named
 
 HERE = f"there are {names_of_formats()}."
 USER = {"role": "user", "content": "q"}
@@ -168,6 +178,39 @@ def nested(levels: int) -> object:
             NotJson,
             "messages[0].x" + "[0]" * 198 + ": nested deeper than 200 levels; flatten the value.",
         ),
+        (
+            [{"role": "assistant", "tool_calls": [{**CALL, "function": {"name": "f", "arguments": b"ab"}}]}],
+            "openai-chat",
+            NotJson,
+            (
+                "messages[0].tool_calls[0].function.arguments: bytes is not JSON; "
+                "convert it to text, a list or a dict first."
+            ),
+        ),
+        (
+            [{"type": "function_call", "call_id": "c", "name": "f", "arguments": {1, 2}}],
+            "openai-responses",
+            NotJson,
+            "input[0].arguments: set is not JSON; convert it to text, a list or a dict first.",
+        ),
+        (
+            [{"role": "assistant", "content": [{"toolUse": {"toolUseId": "c", "name": "f", "input": b"ab"}}]}],
+            "bedrock",
+            NotJson,
+            "messages[0].content[0].toolUse.input: bytes is not JSON; convert it to text, a list or a dict first.",
+        ),
+        (
+            {"contents": [{"parts": [{"functionCall": {"name": "\ud83d"}}]}], "systemInstruction": {1: 2}},
+            "gemini",
+            NotJson,
+            "systemInstruction: the key 1 is no text; JSON objects have text keys.",
+        ),
+        (
+            [{"role": "user", "content": "\ud83d", "x": float("nan")}],
+            "openai-chat",
+            NotJson,
+            "messages[0].x: nan is no JSON number; use null or a text instead.",
+        ),
         # formats
         (
             [{"role": "assistant", "content": "a"}, USER],
@@ -274,6 +317,45 @@ def test_bad_input_is_refused_by_name_and_place(
         assert str(caught.value) == message
 
 
+@pytest.mark.parametrize("kind", [{}, [], 5, None])
+@pytest.mark.parametrize("role", [{}, {"role": "user"}])
+def test_a_type_that_is_no_text_is_none(kind: object, role: dict[str, str]) -> None:
+    """It is looked up in no table: whatever comes of the history, only suture's own errors do."""
+    for format in FORMATS:
+        for act in (heal, diagnose, load_messages, lambda history, source: convert(history, source, "mistral")):
+            assert callable(act)
+            with contextlib.suppress(SutureError):
+                act([{**role, "content": [{"type": kind}]}], format)
+
+
+def test_what_breaks_the_reading_is_named() -> None:
+    """Depth shows only where a value is written; then the place is said, as where it shows at once."""
+    refused = 0
+    for levels in range(900, 1020, 3):
+        history = [{"role": "user", "content": "q", "x": nested(levels)}, {"role": "assistant", "tool_calls": [CALL]}]
+        try:
+            convert(history, "openai-chat", "mistral")
+        except NotJson as error:
+            refused += "nested deeper than 200 levels" in str(error)
+    assert refused
+
+
+def test_an_error_of_ours_is_not_laid_on_the_history() -> None:
+    """Where nothing is wrong with it, what was raised goes on as it is."""
+    with pytest.raises(KeyError, match="ours"), place_named([USER], "openai-chat"):
+        raise KeyError("ours")
+    with pytest.raises(HistoryError, match=r"messages\[0\]\.content\[0\]\.type is a list, not a text"):
+        with place_named([{"role": "user", "content": [{"type": []}]}], None):
+            raise TypeError("unhashable")
+
+
+def test_bytes_stand_where_an_sdk_has_them() -> None:
+    """Bedrock's pictures are bytes in Python, also where something else has to be mended."""
+    picture = {"image": {"format": "png", "source": {"bytes": b"\x89PNG"}}}
+    healed = heal([{"role": "user", "content": [picture, {"text": "cut \ud83d"}]}], "bedrock")
+    assert healed.history == [{"role": "user", "content": [picture, {"text": "cut \ufffd"}]}]
+
+
 def test_a_foreign_history_without_a_fault_is_refused_too() -> None:
     """A history in another format than was said never passes for a valid one."""
     openai = [
@@ -335,7 +417,7 @@ def test_an_empty_history_is_no_fault(history: object, format: str) -> None:
 
 
 def test_what_cannot_be_healed_is_refused_with_its_findings() -> None:
-    """A block without a type may be anything, so it is neither sent nor dropped."""
+    """Where a block without a type is all there is, it may be anything, so it is neither sent nor dropped."""
     history = [{"role": "user", "content": [{"words": "q"}]}]
     before = copy.deepcopy(history)
     with pytest.raises(UnhealableHistory) as caught:

@@ -692,10 +692,6 @@ def test_a_finding_tells_what_the_provider_answers(history: list[Json], words: s
         ([user({"text": 3})], "messages[0].content[0].text is a number, not a text."),
         ([said({"toolUse": "x"})], "messages[0].content[0].toolUse is a text, not an object. Pass plain JSON values."),
         ([user({"toolResult": 1})], "messages[0].content[0].toolResult is a number, not an object. Pass plain JSON values."),
-        (
-            [user(result(content=["r"]))],
-            "messages[0].content[0].toolResult.content[0] is a text, not an object. Pass plain JSON values.",
-        ),
         ([user(text(), {"document": 1})], "messages[0].content[1].document is a number, not an object. Pass plain JSON values."),
         ([said({"reasoningContent": []})], "messages[0].content[0].reasoningContent is a list, not an object. Pass plain JSON values."),
         ({"system": 3, "messages": [U]}, "system is a number; content is a text or a list of parts."),

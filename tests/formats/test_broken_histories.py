@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from suture.formats import FORMATS
 from suture.healing import convert, diagnose, heal
-from suture.testing.histories import broken_history, sound_history
-from suture.testing.strategies import broken_histories, sound_histories
+from suture.testing.histories import broken_history, junk_history, sound_history
+from suture.testing.strategies import broken_histories, junk_histories, sound_histories
 from tests.formats import histories, histories_bedrock, histories_gemini, histories_mistral, histories_openai_responses
-from tests.fuzz import findings, unsaid
+from tests.fuzz import findings, strange_errors, unsaid
 
 MANY = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 every = pytest.mark.parametrize("format", list(FORMATS))
@@ -71,8 +71,16 @@ def test_what_is_odd_moves_on(format: str, data: st.DataObject) -> None:
 
 
 @every
+@MANY
+@given(data=st.data())
+def test_junk_is_healed_or_refused_by_name(format: str, data: st.DataObject) -> None:
+    """What is no JSON, or of another kind than its place wants, meets suture's own errors and no others."""
+    assert strange_errors(format, data.draw(junk_histories(format), label="history")) == []
+
+
+@every
 def test_the_same_seed_gives_the_same_history(format: str) -> None:
     """So that a finding can be repeated."""
-    for make in (sound_history, broken_history):
-        assert make(format, Random(7)) == make(format, Random(7))
+    for make in (sound_history, broken_history, junk_history):
+        assert repr(make(format, Random(7))) == repr(make(format, Random(7)))
     assert broken_history(format, Random(1)) != broken_history(format, Random(2))

@@ -262,6 +262,39 @@ def test_what_is_not_known_is_not_guessed(text: str) -> None:
     assert [suture.explain(each) for each in (text, openai_body(text), openai_error(text))] == [[], [], []]
 
 
+OTHERS = [
+    line
+    for line in (Path(__file__).parent / "other_errors.txt").read_text(encoding="utf-8").splitlines()
+    if line and not line.startswith("#")
+]
+
+
+@pytest.mark.parametrize("text", OTHERS, ids=lambda text: text[:30])
+def test_what_others_say_means_no_rule(text: str) -> None:
+    """Numbers, and words that merely sound alike, have no cause, whoever says them."""
+    assert [suture.explain(each) for each in (text, ValueError(text), f"<html><body><p>{text}</p></body></html>")] == [
+        [],
+        [],
+        [],
+    ]
+
+
+@pytest.mark.parametrize("text", ['{"a" 1}', '{"a":', "[1 2]", "{a: 1}", '"x', '{"a": 1} x', '"\\x"', "x"])
+def test_a_text_of_the_callers_own_is_not_a_call_of_the_history(text: str) -> None:
+    """What Python says of any text that is no JSON is vLLM's only where vLLM says it."""
+    with pytest.raises(json.JSONDecodeError) as caught:
+        json.loads(text)
+    assert suture.explain(caught.value) == []
+
+
+@pytest.mark.parametrize(
+    "value", [range(10**9), [1214, 2013, 3280, 9], {"year": 2013, "order": 1214}, 1214, memoryview(b"1214")]
+)
+def test_what_is_no_error_says_nothing(value: object) -> None:
+    """Numbers that somebody counts are no codes."""
+    assert suture.explain(value) == []
+
+
 @given(
     st.lists(
         st.sampled_from(sorted({word for rule in KNOWN.values() for word in re.findall(r"\w+", rule.error)})), max_size=40
@@ -296,12 +329,28 @@ class Digits:
         return 5  # type: ignore[return-value]
 
 
+class Unaskable:
+    """Something that answers no question about itself."""
+
+    def __getattr__(self, name: str) -> object:
+        raise ValueError(name)
+
+
+class Broken(dict[str, object]):
+    """An object whose entries cannot be listed."""
+
+    def items(self) -> Any:
+        raise RuntimeError
+
+
 def test_anything_may_be_asked_about() -> None:
     """Whatever is given, `explain` answers: there are no errors about errors."""
     circle: list[Any] = []
     circle.append(circle)
     knot: dict[Any, Any] = {}
     knot["again"] = knot
+    wide: list[Any] = []
+    wide += [wide] * 5000
     deep: Any = "x"
     for _ in range(50_000):
         deep = [deep]
@@ -316,6 +365,10 @@ def test_anything_may_be_asked_about() -> None:
         circle,
         knot,
         deep,
+        Unaskable(),
+        Broken(a=1),
+        [Broken(a=1), Unaskable()],
+        wide,
         10**5000,
         {1: {2: None}},
         b"\xff\xfe",

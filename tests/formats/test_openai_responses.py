@@ -503,7 +503,8 @@ def test_input_may_be_a_text() -> None:
     assert heal(request, FORMAT).history is request
     assert heal(request).history is request
     assert diagnose(request, FORMAT) == []
-    assert load_messages(request, FORMAT) == [System.of("be kind"), User.of("hello")]
+    instructions = System((Text("be kind"),), None, {FORMAT: {"role": "instructions"}})
+    assert load_messages(request, FORMAT) == [instructions, User.of("hello")]
     assert heal({"input": "a\ud83d"}, FORMAT).history == {"input": [user("a\ufffd")]}
     assert convert({"input": "hello"}, FORMAT, "openai-chat").history == {
         "messages": [{"role": "user", "content": "hello"}]
@@ -679,11 +680,6 @@ def test_messages_of_chat_completions_are_read_as_what_they_are() -> None:
         ([{"type": 7}], HistoryError, "input[0] has the type 7; a type is a text, such as 'message'."),
         ([user(7)], HistoryError, "input[0].content is a number; content is a text or a list of parts."),
         ([user(["q"])], HistoryError, "input[0].content[0] is a text, not an object. Pass plain JSON values."),
-        (
-            [U, call(), out(output={"a": 1})],
-            HistoryError,
-            "input[2].output is an object; content is a text or a list of parts.",
-        ),
         ([U, thought(content="x"), DONE], HistoryError, "input[1].content is a text, not a list."),
         ({"instructions": ["x"], "input": [U]}, HistoryError, "instructions is a list, not a text."),
         (
@@ -756,3 +752,17 @@ def test_pending_calls_may_be_kept_or_dropped() -> None:
     dropped = heal([U, ENC, call(id="fc_1")], FORMAT, pending="drop")
     assert dropped.history == [U]
     assert [change.lost for change in dropped.changes] == ["call", "reasoning"]
+
+
+@pytest.mark.parametrize(
+    "items",
+    [[U], [{"type": "message", "role": "system", "content": "Be kind."}, U], [{"role": "developer", "content": "Hm."}, U]],
+)
+def test_instructions_come_back_as_what_they_were(items: list[Json]) -> None:
+    """They stand beside the items, and system text among these stays there; another provider is told nothing of it."""
+    request = {"instructions": "Be brief.", "input": items}
+    messages = load_messages(request, FORMAT)
+    assert dump_messages(messages, FORMAT) == request
+    assert dump_messages(load_messages({"input": items}, FORMAT), FORMAT) == {"input": items}
+    assert dump_messages(messages[:1], "anthropic")["system"] == "Be brief."
+    assert [change.code for change in convert(request, FORMAT, "mistral").changes if change.code == "FIELD_UNKNOWN"] == []

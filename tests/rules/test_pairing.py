@@ -222,6 +222,13 @@ SHAPES: Mapping[str, Callable[[int], list[Message]]] = {
         *(result("", "x", name) for name in ["g"] * (n // 2) + ["f"] * (n // 2)),
     ],
     "other names": lambda n: [*[named("f")] * n, *(result("", str(at), "g") for at in range(n))],
+    "one id, stand-ins at the end": lambda n: [*[turn("a")] * n, *[result("a", INTERRUPTED)] * n],
+    "one id, other names": lambda n: [*[turn("a")] * n, *(result("a", str(at), "g") for at in range(n))],
+    "one id, early and other names": lambda n: [*(result("a", str(at), "g") for at in range(n)), *[turn("a")] * n],
+    "one id, each its name, in reverse": lambda n: [
+        calls(*(("a", f"f{at}") for at in range(n))),
+        *(result("a", "x", f"f{at}") for at in reversed(range(n))),
+    ],
 }
 
 

@@ -143,6 +143,9 @@ class Format(Protocol):
     def takes(self, part: Part) -> bool:
         """Whether the format has a form for the part."""
 
+    def readable(self, part: Part) -> Part | None:
+        """The part without what nothing can be read in; None where that is all of it, the very part where it is none."""
+
     def is_sound(self, part: Part) -> bool:
         """Whether a part that is kept as it came could be read; what is not sound is no part of a request of our own."""
 

@@ -93,6 +93,16 @@ def _keys(history: Json) -> str:
 # Writing --------------------------------------------------------------------------------------
 
 
+def has_words(raw: object, kinds: Mapping[str, str]) -> bool:
+    """Whether a part that is kept as it came says of which kind it is, and holds its words where it is of one of these;
+    `kinds` says under which key.
+    """
+    kind = raw.get("type") if isinstance(raw, dict) else None
+    if not isinstance(raw, dict) or not isinstance(kind, str) or not kind:
+        return False
+    return kind not in kinds or isinstance(raw.get(kinds[kind]), str)
+
+
 def text_id(value: object) -> str:
     """A wire id; blank when there is none, or none that is a text."""
     return value if isinstance(value, str) else ""
@@ -101,6 +111,38 @@ def text_id(value: object) -> str:
 def rest(raw: Json, known: frozenset[str]) -> Json:
     """What a wire object holds beside the known keys."""
     return {key: value for key, value in raw.items() if key not in known}
+
+
+# What of `ext` says that the words of a result are the JSON text of what came.
+JSON_TEXT = "json"
+_VALUES = (dict, list, str, int, float, type(None))
+
+
+def is_content(value: object, path: str) -> bool:
+    """Whether it is what a result may hold in most formats: a text, a list of objects, or nothing.
+
+    Raises:
+        HistoryError: it is an object of an SDK, or holds one, rather than JSON of another kind.
+    """
+    if not isinstance(value, _VALUES):
+        raise not_content(value, path)
+    if not isinstance(value, list):
+        return value is None or isinstance(value, str)
+    for at, part in enumerate(value):
+        if not isinstance(part, _VALUES):
+            raise not_an_object(part, f"{path}[{at}]")
+    return all(isinstance(part, dict) for part in value)
+
+
+def value_text(value: object) -> str:
+    """A value as JSON text."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def shape_sentence(value: object) -> str:
+    """What is wrong with a result that holds something else."""
+    what = "a list of what are no parts" if isinstance(value, list) else kind_of(value)
+    return f"The result is {what}; it holds a text or a list of parts."
 
 
 def not_content(value: object, path: str) -> HistoryError:

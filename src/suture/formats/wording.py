@@ -38,7 +38,7 @@ _REPEATED = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|[*+]")
 _ENDS = {"*": "{0,400}", "+": "{1,400}"}
 
 _LONG = 3  # from so many words on, a stretch of words has to be there
-_ROOTED = 6  # with fewer words than that in all, the path has to be there too
+_ROOTED = 7  # with fewer words than that in all, the path has to be there too
 _NEAR = 200  # characters in which the short stretches are looked for before the first long one and behind the last
 _TAIL = 400  # characters behind the last word in which a fact may stand
 

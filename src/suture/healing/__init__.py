@@ -7,7 +7,9 @@ refused loudly. Real results move rather than vanish; whatever is left out stand
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
+from itertools import takewhile
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -18,12 +20,14 @@ from suture.formats.base import Format, Json, Offer, Target, model_of
 from suture.formats.handoff import HANDOFF
 from suture.formats.limits import Limits
 from suture.formats.rule import Finding, Rule, fill
+from suture.formats.wire import own
 from suture.healing.converting import converted
 from suture.healing.explaining import Cause, explain
 from suture.healing.given import checked
 from suture.healing.guessing import guess
 from suture.healing.healing import healed, requested
 from suture.healing.parts import THINKING_OFF
+from suture.healing.plain import place_named
 from suture.healing.surrogates import SURROGATE, surrogate_finding
 from suture.healing.tightening import can_tighten, tightened
 from suture.healing.work import Change, Healed, Options, Work
@@ -64,9 +68,11 @@ def heal(
 
     `history` is a list of messages, or a request that holds them under `messages`; `target` names a dialect
     or a model of the same format, and without one the model that the request names counts. `pending` says what
-    becomes of unanswered calls of the last turn: they are answered with a stand-in, kept for the caller to run,
-    or dropped. `orphans` says whether results without a call are dropped or quoted as a note of the user's. An
-    empty history comes back as it is. So does one that fits several formats and is fine in each, when none is named.
+    becomes of unanswered calls of the last turn, when nothing follows it but results: they are answered with a
+    stand-in, kept for the caller to run, or dropped; calls behind which somebody speaks are answered. `orphans` says
+    whether results without a call are dropped or quoted as a note of the user's. An empty history comes back as it
+    is; one of which nothing is left comes back empty, with a hint, since providers refuse that. One that fits several
+    formats and is fine in each comes back as it is, too, when none is named.
 
     Raises:
         UnknownFormat, AmbiguousFormat: no format is named, and none fits, or several that do not agree; or the history
@@ -76,10 +82,11 @@ def heal(
     """
     _require(pending, "pending", ("answer", "keep", "drop"))
     _require(orphans, "orphans", ("drop", "quote"))
-    if (source := _source(history, format or target)) is None:
-        return Healed(history)
-    form, limits = _target(history, source, target)
-    return healed(history, form, limits, Options(pending, orphans))
+    with place_named(history, format or target):
+        if (source := _source(history, format or target)) is None:
+            return Healed(history)
+        form, limits = _target(history, source, target)
+        return healed(history, form, limits, Options(pending, orphans))
 
 
 def diagnose(history: object, format: str | None = None, target: str | None = None) -> list[Finding]:
@@ -91,10 +98,11 @@ def diagnose(history: object, format: str | None = None, target: str | None = No
     Raises:
         UnknownFormat, AmbiguousFormat, HistoryError: as `heal`.
     """
-    if (source := _source(history, format or target)) is None:
-        return []
-    form, limits = _target(history, source, target)
-    given, found = checked(history, form, limits)
+    with place_named(history, format or target):
+        if (source := _source(history, format or target)) is None:
+            return []
+        form, limits = _target(history, source, target)
+        given, found = checked(history, form, limits)
     surrogates = [surrogate_finding(change.path, form) for change in given.changes if change.code == SURROGATE]
     return [*surrogates, *given.mixed, *[given.at_home(each, form) for each in found]]
 
@@ -114,8 +122,9 @@ def convert(history: object, source: str | None = None, target: str | None = Non
         raise ConfigurationError("convert needs a target: the format that the history is to be in, such as 'anthropic'.")
     goal = target_of(target)
     form = format_of(goal.format)
-    origin = format_of(target_of(source or guess(history).format).format)
-    done = converted(history, origin, form, form.limits(goal.variant))
+    with place_named(history, source):
+        origin = format_of(target_of(source or guess(history).format).format)
+        done = converted(history, origin, form, form.limits(goal.variant))
     return msgspec.structs.replace(done, format=origin.name)
 
 
@@ -128,26 +137,34 @@ def rules(format: str | None = None) -> list[Rule]:
 
 def refusal(found: Finding) -> str:
     """What the provider answers to a finding, in its own words; blank where they are not known."""
-    known = {rule.id: rule for rule in rules()}
+    known = _by_id()
     return next((fill(known[id].error, found.facts) for id in found.rules if id in known), "")
+
+
+@cache
+def _by_id() -> Mapping[str, Rule]:
+    return {rule.id: rule for rule in rules()}
 
 
 def load_messages(history: object, format: str | None = None) -> list[Message]:
     """The history as neutral messages; `dump_messages` writes them back as they were."""
-    form = format_of(target_of(format or guess(history).format).format)
-    request = checked(history, form, form.limits(""), open_tail=True)[0].request
-    return [*form.lift(request), *form.decode(request[form.key]).messages]
+    with place_named(history, format):
+        form = format_of(target_of(format or guess(history).format).format)
+        request = checked(history, form, form.limits(""), open_tail=True)[0].request
+        return [*form.lift(request), *form.decode(request[form.key]).messages]
 
 
 def dump_messages(messages: Sequence[Message], format: str, model: str | None = None) -> Json:
     """The messages as a request of that format, as they are; `fit` makes it one that is valid."""
     goal = _named(format, model)
     form = format_of(goal.format)
-    leading = 0
-    if form.limits(goal.variant).system == "apart":
-        leading = next((at for at, message in enumerate(messages) if type(message) is not System), len(messages))
-    system = [message for message in messages[:leading] if type(message) is System]
-    return {**form.head(system), form.key: form.encode(messages[leading:])}
+    apart = form.limits(goal.variant).system == "apart"
+
+    def is_beside(message: Message) -> bool:
+        return type(message) is System and (apart or own(message.ext, form.name).get("role") in form.head_keys)
+
+    system = list(takewhile(is_beside, messages))
+    return {**form.head([each for each in system if type(each) is System]), form.key: form.encode(messages[len(system) :])}
 
 
 def fit(

@@ -23,7 +23,7 @@ def blanks(work: Work) -> None:
     if work.limits.blank_text:
         return
     for at, message in enumerate(work.messages):
-        gone = [part for part in message.parts if _is_blank(work, part)]
+        gone = [part for part in message.parts if is_blank(work, part)]
         if type(message) is ToolResult:
             if not work.limits.blank_results:
                 _result(work, at, message, gone)
@@ -36,7 +36,7 @@ def blanks(work: Work) -> None:
             work.remove(at, gone)
 
 
-def _is_blank(work: Work, part: Part) -> bool:
+def is_blank(work: Work, part: Part) -> bool:
     """Whether it is a text that says nothing, also one that came without its words; a signature, where those are sent,
     says something.
     """

@@ -18,7 +18,7 @@ from suture.formats.base import Format, Json
 from suture.formats.handoff import HANDOFF
 from suture.formats.limits import Limits
 from suture.formats.rule import Finding, finding
-from suture.formats.wire import index_in, messages_of, moved
+from suture.formats.wire import index_in, messages_of, moved, text_id
 from suture.healing.surrogates import is_sendable, without_surrogates
 from suture.healing.work import Change, Lost, as_text
 from suture.messages import Image, Message, Part, Reasoning, ToolCall, ToolResult
@@ -99,7 +99,7 @@ def _foreign(messages: Sequence[Json], places: Iterable[int], form: Format) -> d
         if any(each.sign(messages[index]) for each in kin):
             continue
         for other in others:
-            if sign := other.sign(_without(messages[index], form.borrowed)):
+            if (sign := other.sign(_without(messages[index], form.borrowed))) and other.misfit(messages[index]) is None:
                 found[index] = _Foreign(other, sign)
                 break
     if found and not any(each.sign(message) for message in messages for each in kin):
@@ -117,7 +117,7 @@ def _without(message: Json, borrowed: frozenset[str]) -> Json:
     content = message.get("content")
     if not borrowed or not isinstance(content, list):
         return message
-    kept = [part for part in content if not (isinstance(part, dict) and part.get("type") in borrowed)]
+    kept = [part for part in content if not (isinstance(part, dict) and text_id(part.get("type")) in borrowed)]
     return message if len(kept) == len(content) else {**message, "content": kept}
 
 

@@ -23,6 +23,8 @@ from suture.messages import System, Text
 # A format that settles a request may join a message with the one before.
 JOINED = "ROLE_REPEAT"
 
+NOTHING_LEFT = "{key}: nothing is left to send; the changes hold what there was"
+
 # Of these the passes say nothing, since writing the message anew is what mends them.
 _LAYOUT = {
     "RESULT_NOT_FIRST": "moved the result before the other blocks",
@@ -62,6 +64,8 @@ def healed(history: object, form: Format, limits: Limits, options: Options) -> H
     if not (faults or healing.given.changes):
         return Healed(history, [], hints, form.name, waiting)
     done = healing.request if is_request else healing.request[form.key]
+    if not healing.request[form.key] and any(each.code == "MESSAGE_EMPTY" for each in now):
+        hints.append(NOTHING_LEFT.format(key=form.key))
     return Healed(done, [*healing.given.changes, *healing.changes], hints, form.name, waiting)
 
 

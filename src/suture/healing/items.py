@@ -87,6 +87,16 @@ def _at_end(message: Message) -> list[Reasoning]:
     return found
 
 
+def _followers(message: Message) -> list[Part | None]:
+    """For each part the next one behind it that is no reasoning."""
+    found: list[Part | None] = []
+    behind: Part | None = None
+    for part in reversed(message.parts):
+        found.append(behind)
+        behind = behind if type(part) is Reasoning else part
+    return found[::-1]
+
+
 class _Mending:
     """One pass over a history; what was found stands beside the parts that it was found at."""
 
@@ -172,12 +182,13 @@ class _Mending:
             self.unled = self.unled and not any(type(part) is Reasoning for part in message.parts)
             return True
         out: list[Part] = []
-        for index, part in enumerate(message.parts):
+        silent = is_silent(message)
+        for part, follower in zip(message.parts, _followers(message), strict=True):
             faults = self.work.faults_of(part)
             fresh = (
-                self._thought(at, part, faults, self._loses_follower(message, index))
+                self._thought(at, part, faults, self._loses(follower, silent=silent))
                 if type(part) is Reasoning
-                else self._made(at, message, part, faults)
+                else self._made(at, part, faults, silent=silent)
             )
             out += [] if fresh is None else [fresh]
         if len(out) == len(message.parts) and all(new is old for new, old in zip(out, message.parts, strict=True)):
@@ -185,13 +196,10 @@ class _Mending:
         self.work.replace(at, parts=tuple(out))
         return bool(out)
 
-    def _loses_follower(self, message: Assistant, index: int) -> bool:
-        """Whether what the reasoning led to goes, or loses the id by which it is known."""
-        for part in message.parts[index + 1 :]:
-            if type(part) is not Reasoning:
-                codes = self.work.faults_of(part).keys()
-                return bool(codes & _ID_GOES) or ("MESSAGE_EMPTY" in codes and not is_silent(message))
-        return False
+    def _loses(self, follower: Part | None, *, silent: bool) -> bool:
+        """Whether what reasoning led to goes, or loses the id by which it is known."""
+        codes = frozenset(() if follower is None else self.work.faults_of(follower))
+        return bool(codes & _ID_GOES) or ("MESSAGE_EMPTY" in codes and not silent)
 
     def _thought(self, at: int, part: Reasoning, faults: Mapping[str, Finding], loses: bool) -> Part | None:
         again = faults.get("ITEM_ID_DUPLICATE")
@@ -215,9 +223,9 @@ class _Mending:
             fresh = msgspec.structs.replace(fresh, ext={**(fresh.ext or {}), self.name: kept})
         return self._with_known_fields(at, part, fresh)
 
-    def _made(self, at: int, message: Assistant, part: Part, faults: Mapping[str, Finding]) -> Part | None:
-        """A message, a call, or what only the provider understands; None when it goes."""
-        if self._goes(at, message, part, faults):
+    def _made(self, at: int, part: Part, faults: Mapping[str, Finding], *, silent: bool) -> Part | None:
+        """A message, a call, or what only the provider understands; None when it goes. `silent`: its turn says nothing."""
+        if self._goes(at, part, faults, silent=silent):
             return None
         fresh = part
         code = next((code for code in sorted(_ID_GOES) if code in faults), "REASONING_MISSING" if self.unled else None)
@@ -234,12 +242,12 @@ class _Mending:
             fresh = self._with_input(at, part, fresh)
         return self._with_known_fields(at, part, fresh)
 
-    def _goes(self, at: int, message: Assistant, part: Part, faults: Mapping[str, Finding]) -> bool:
+    def _goes(self, at: int, part: Part, faults: Mapping[str, Finding], *, silent: bool) -> bool:
         again = faults.get("ITEM_ID_DUPLICATE")
         if again and again.facts.get("same") and (type(part) is not ToolCall or self._is_spare(part)):
             self._note("ITEM_ID_DUPLICATE", at, "left out a copy of an earlier item", part, detail=as_text(part))
             return True
-        if "MESSAGE_EMPTY" in faults and not is_silent(message):
+        if "MESSAGE_EMPTY" in faults and not silent:
             self._note("MESSAGE_EMPTY", at, "left out the empty message", part)
             return True
         if "IMAGE_ROLE" in faults and type(part) in (Image, File):

@@ -134,7 +134,7 @@ def foreign(work: Work) -> None:
 def is_message(message: Message) -> bool:
     """Whether it is a whole wire message, kept as it came, of a role that only its own provider knows."""
     part = message.parts[0] if type(message) is User and len(message.parts) == 1 else None
-    return type(part) is Opaque and isinstance(part.raw, dict) and "role" in part.raw
+    return type(part) is Opaque and isinstance(part.raw, dict) and isinstance(part.raw.get("role"), str)
 
 
 def _without_fields(work: Work, at: int, ext: Ext) -> None:

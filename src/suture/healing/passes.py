@@ -14,6 +14,7 @@ from suture.healing.calls import IDS, arguments, names, pairs, result_names
 from suture.healing.empty import blanks, empties, failures
 from suture.healing.fields import fields
 from suture.healing.functions import functions
+from suture.healing.hollow import hollow
 from suture.healing.items import ITEMS, chain, items, led_nowhere
 from suture.healing.joined import joined, rejoined
 from suture.healing.media import media
@@ -23,7 +24,7 @@ from suture.healing.order import prefixes, roles, tail
 from suture.healing.ordered import ordered
 from suture.healing.parts import foreign, order, pictures, reasoning
 from suture.healing.servers import server_words, servers
-from suture.healing.shapes import pictures_apart, shapes
+from suture.healing.shapes import pictures_apart, results_as_text, shapes
 from suture.healing.signatures import signatures, stand_in_signatures
 from suture.healing.thought_fields import MISSING, thought_fields
 from suture.healing.thoughts import thoughts
@@ -62,9 +63,11 @@ _EMPTY = (
 # Who speaks first, last and beside whom is looked at every time.
 PASSES: tuple[tuple[Pass, frozenset[str] | None], ...] = (
     (chain, frozenset(("CHAIN_CONFLICT",))),
+    (hollow, frozenset(("BLOCK_UNKNOWN", "TEXT_EMPTY", "TEXT_BLANK", "PART_ROLE"))),
     (items, ITEMS),
     (misplaced, frozenset(("CALL_MISPLACED",))),
     (functions, frozenset(("CALL_LEGACY",))),
+    (results_as_text, frozenset(("RESULT_SHAPE",))),
     (arguments, frozenset(("CALL_MISPLACED", "ARGS_TYPE", "ARGS_NOT_OBJECT", "ARGS_UNPARSABLE", "SURROGATE_LONE"))),
     (joined, frozenset(("CALL_AFTER_MODEL",))),
     (pairs, IDS | _RESULTS | frozenset(("CALL_MISPLACED",))),

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import msgspec
 
-from suture.formats.wire import own, without_key
+from suture.formats.wire import JSON_TEXT, own, without_key
 from suture.healing.parts import is_message
 from suture.healing.work import Lost, Work, as_text
-from suture.messages import Assistant, Ext, Image, Message, Part, Reasoning, Text, ToolCall
+from suture.messages import Assistant, Ext, Image, Message, Part, Reasoning, Text, ToolCall, ToolResult
 
 _DATA = ";base64,"
+
+
+def results_as_text(work: Work) -> None:
+    """A result that came as JSON of another kind than results are is the text of it."""
+    for at, message in enumerate(work.messages):
+        if type(message) is ToolResult and any(_is_json_text(kept) for kept in (message.ext or {}).values()):
+            if work.options.strict:
+                work.note("RESULT_SHAPE", at, "wrote the result as JSON text", call=message.call_id)
+            work.replace(at, ext=without_key(message.ext, work.format.name, "content"))
+
+
+def _is_json_text(kept: object) -> bool:
+    return isinstance(kept, dict) and kept.get("content") == JSON_TEXT
 
 
 def shapes(work: Work) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import msgspec
 
@@ -17,14 +18,13 @@ def signatures(work: Work) -> None:
     fits = re.compile(work.limits.signature_pattern).fullmatch
     for at, message in enumerate(work.messages):
         elsewhere = _is_from_elsewhere(work, message)
-        for part in message.parts:
-            if type(part) not in (Text, ToolCall, Reasoning):
-                continue
-            signature = part.signature  # type: ignore[union-attr]
-            if signature and (elsewhere or not fits(signature)):
-                action = "left out a signature that is not the target's"
-                work.note("SIGNATURE_FORM", at, action, part=part, detail=signature)
-                _replace(work, at, part, None)
+        signed = [part for part in message.parts if isinstance(part, Text | ToolCall | Reasoning) and part.signature]
+        foreign = [part for part in signed if elsewhere or not fits(part.signature or "")]
+        for part in foreign:
+            action = "left out a signature that is not the target's"
+            work.note("SIGNATURE_FORM", at, action, part=part, detail=part.signature or "")
+        if foreign:
+            _replace(work, at, foreign, None)
 
 
 def _is_from_elsewhere(work: Work, message: Message) -> bool:
@@ -50,7 +50,7 @@ def _sign_first(work: Work, at: int, call: ToolCall, signature: str) -> None:
     if not call.signature:
         action = "put the documented stand-in for a signature"
         work.note("SIGNATURE_MISSING", at, action, part=call, call=call.id, detail=signature)
-        _replace(work, at, call, signature)
+        _replace(work, at, [call], signature)
 
 
 def _current(work: Work) -> int:
@@ -58,8 +58,10 @@ def _current(work: Work) -> int:
     return next((at for at in range(len(work.messages) - 1, -1, -1) if type(work.messages[at]) is User), 0)
 
 
-def _replace(work: Work, at: int, old: Part, signature: str | None) -> None:
+def _replace(work: Work, at: int, old: Sequence[Part], signature: str | None) -> None:
+    those = {id(part) for part in old}
     fresh = [
-        msgspec.structs.replace(part, signature=signature) if part is old else part for part in work.messages[at].parts
+        msgspec.structs.replace(part, signature=signature) if id(part) in those else part
+        for part in work.messages[at].parts
     ]
     work.replace(at, parts=tuple(fresh))

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import msgspec
 
-from suture.canonical import require_json, scrubbed
+from suture.canonical import scrubbed
 from suture.errors import NotJson
 from suture.formats.base import Format, Json
 from suture.formats.rule import Finding, finding
+from suture.healing.plain import is_plain, require_plain
 from suture.healing.work import Change
 
 SURROGATE = "SURROGATE_LONE"
-
-# What tools are given and give.
-_NOT_OURS = frozenset(("input", "json", "args", "response"))
-
-_decode = msgspec.json.Decoder().decode
 
 
 def is_sendable(request: Json, form: Format) -> bool:
@@ -24,44 +20,16 @@ def is_sendable(request: Json, form: Format) -> bool:
     Raises:
         NotJson: they hold what is no JSON at all; the message names the place.
     """
-    values = [request.get(key) for key in (form.key, *form.head_keys)]
     try:
-        # What is no JSON is encoded as what it is like, a set as a list, and so does not come back as it was.
-        if _decode(msgspec.json.encode(values)) != values:
-            _require_json(request, form)
+        if not is_plain(request, form):
+            require_plain(request, form)
     except UnicodeEncodeError:
-        _require_json(request, form)
+        require_plain(request, form)
         return False
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
-        _require_json(request, form)
+        require_plain(request, form)
         raise NotJson("The history holds a value that is not JSON; pass plain JSON values.") from None
     return True
-
-
-def _require_json(request: Json, form: Format) -> None:
-    for key in (form.key, *form.head_keys):
-        value = request.get(key)
-        try:
-            require_json(_ours(value, form.bytes_under), key)
-        except RecursionError:
-            require_json(value, key)
-
-
-def _ours(value: object, keys: frozenset[str]) -> object:
-    """The value without what an SDK has in it: bytes under those keys, and objects, of which whoever reads them says more.
-
-    What a call or a result holds is none of that.
-    """
-    if callable(getattr(value, "model_dump", None)):
-        return None
-    if isinstance(value, list):
-        return [_ours(item, keys) for item in value]
-    if not isinstance(value, dict):
-        return value
-    return {
-        key: None if key in keys and isinstance(item, bytes) else item if key in _NOT_OURS else _ours(item, keys)
-        for key, item in value.items()
-    }
 
 
 def surrogate_finding(path: str, form: Format) -> Finding:

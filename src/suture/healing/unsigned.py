@@ -15,19 +15,18 @@ def unsigned(work: Work) -> None:
     for at, message in enumerate(work.messages):
         if type(message) is not Assistant:
             continue
-        for part in message.parts:
-            if type(part) is not Reasoning:
-                continue
-            if work.limits.reasoning_back == "none" or part.redacted:
-                detail = part.text or "(redacted)"
-                work.note("THINKING_FOREIGN", at, "left out reasoning", part=part, detail=detail, lost="reasoning")
-                work.remove(at, [part])
-            elif part.signature is not None:
-                _take_signature(work, at, part)
+        left = [_less(work, at, part) if type(part) is Reasoning else part for part in message.parts]
+        if any(new is not old for new, old in zip(left, message.parts, strict=True)):
+            work.replace(at, parts=tuple([part for part in left if part is not None]))
 
 
-def _take_signature(work: Work, at: int, thought: Reasoning) -> None:
-    work.note("SIGNATURE_FORM", at, "left out the signature of reasoning", part=thought, detail=thought.signature or "")
-    bare = msgspec.structs.replace(thought, signature=None)
-    parts: list[Part] = [bare if part is thought else part for part in work.messages[at].parts]
-    work.replace(at, parts=tuple(parts))
+def _less(work: Work, at: int, thought: Reasoning) -> Part | None:
+    """What goes back of reasoning; None when nothing does."""
+    if work.limits.reasoning_back == "none" or thought.redacted:
+        detail = thought.text or "(redacted)"
+        work.note("THINKING_FOREIGN", at, "left out reasoning", part=thought, detail=detail, lost="reasoning")
+        return None
+    if thought.signature is None:
+        return thought
+    work.note("SIGNATURE_FORM", at, "left out the signature of reasoning", part=thought, detail=thought.signature)
+    return msgspec.structs.replace(thought, signature=None)

@@ -28,46 +28,62 @@ def texts_of(error: object) -> Iterator[str]:
         if each is None or id(each) in seen:
             continue
         seen.add(id(each))
-        text = _text(each)
+        text, more = _read(each)
         if text and text not in texts:
             texts.add(text)
             yield text
-        if not isinstance(each, str | bytes | bytearray | Mapping | Sequence):
-            waiting.extend(_kept(each))
+        waiting.extend(more)
+
+
+def _read(value: object) -> tuple[str, list[object]]:
+    """What a thing says, and what it keeps; nothing where its own code breaks."""
+    try:
+        if _is_document(value):
+            return _flat(value), []
+        return _text(value), [] if isinstance(value, str | bytes | bytearray) else list(_kept(value))
+    except Exception:  # noqa: BLE001  a stranger's attributes may raise anything
+        return "", []
+
+
+def _is_document(value: object) -> bool:
+    """Whether it is an object or a list; what only counts up holds nothing that anybody said."""
+    return isinstance(value, Mapping | Sequence) and not isinstance(value, str | bytes | bytearray | memoryview | range)
 
 
 def _text(value: object) -> str:
-    match value:
-        case str():
-            return value[:MOST]
-        case bytes() | bytearray():
-            return value[:MOST].decode(errors="replace")
-        case Mapping() | Sequence():
-            return _flat(value)
-        case _:
-            return _as_str(value)[:MOST]
+    if isinstance(value, str):
+        return value[:MOST]
+    if isinstance(value, bytes | bytearray):
+        return value[:MOST].decode(errors="replace")
+    return _as_str(value)[:MOST]
 
 
 def _flat(document: object) -> str:
-    """All keys and values of a document, in its order."""
+    """All keys and values of a document, in its order; of one that holds itself each object and list once."""
     said: list[str] = []
     room = MOST
     waiting = [document]
+    seen: set[int] = set()
     while waiting and room > 0:
         each = waiting.pop()
-        room -= 1  # a document that holds itself comes to an end
-        match each:
-            case str() | bytes() | bytearray():
-                said.append(_text(each))
-            case Mapping():
-                pairs = list(islice(each.items(), _MOST_VALUES))
-                waiting += [one for key, value in reversed(pairs) for one in (value, key)]
-            case Sequence():
-                waiting += reversed(each[:_MOST_VALUES])
-            case _:
-                said.append(_as_str(each)[:MOST])
-        room -= len(said[-1]) if said else 0
+        room -= 1
+        if not _is_document(each):
+            said.append(_text(each))
+            room -= len(said[-1])
+        elif id(each) not in seen:
+            seen.add(id(each))
+            waiting += reversed(_inside(each))
     return " ; ".join(said)[:MOST]
+
+
+def _inside(document: object) -> list[object]:
+    """The keys and values of a document, one after the other."""
+    try:
+        if isinstance(document, Mapping):
+            return [one for pair in islice(document.items(), _MOST_VALUES) for one in pair]
+        return list(islice(document, _MOST_VALUES)) if isinstance(document, Sequence) else []
+    except Exception:  # noqa: BLE001  a stranger's container may raise anything
+        return []
 
 
 def _as_str(value: object) -> str:
@@ -86,9 +102,9 @@ def _kept(owner: object) -> Iterator[object]:
 
 
 def _attribute(owner: object, name: str) -> object:
-    if name == "text" and getattr(owner, "_content", None) is False:
-        return None  # a response that was not read yet: asking would read it from the network
     try:
+        if name == "text" and getattr(owner, "_content", None) is False:
+            return None  # a response that was not read yet: asking would read it from the network
         return getattr(owner, name, None)
     except Exception:  # noqa: BLE001  a stranger's property may raise anything
         return None

@@ -31,6 +31,13 @@ _NAMES = ("search", "read_file", "send")
 _WORDS = ("Go on.", "What about it?", "Let me see.", "It is so.", "No result provided", "aborted")
 _ODD_IDS = ("", "a.b", "functions.f:0", "a b", "i" * 70, "call_0")
 _ODD_TEXTS = ("", "  ", "\n", "cut \ud83d", "end ")
+# What is no JSON, and what is JSON of another kind than its place wants.
+_JUNK: tuple[object, ...] = (
+    *(b"ab", bytearray(b"ab"), {1, 2}, frozenset(("a",)), {1: 2}, {None: 1}, ("a",), 1j, ..., float("nan"), 10**400),
+    *(None, True, 5, 1.5, "", "x", "\ud83d", {}, [], {"type": {}}, {"type": []}, {"type": "x"}, {"a": 1}, ["a"], [None]),
+    *([[]], [{}], [{"type": "text", "text": 5}], {"role": []}, {"text": {}}, {"type": "text", "text": None}),
+    {"\ud83d": {1: 2}},
+)
 _ODD_ARGUMENTS = ("", '{"n":', "[1]", "null", '"x"', '{"n":"\\ud83d"}')
 
 
@@ -63,6 +70,48 @@ def broken_history(format: str, chance: Random, turns: int = 3, faults: int = 3)
     for _ in range(chance.randint(0, faults)):
         history = chance.choice(_FAULTS)(format, history, chance)
     return history
+
+
+def junk_history(format: str, chance: Random, turns: int = 2, places: int = 3) -> History:
+    """A broken history in which up to so many values are what belongs nowhere, are gone, or stand under another key."""
+    history = copy.deepcopy(broken_history(format, chance, turns, faults=1))
+    for _ in range(chance.randint(1, places)):
+        holders = _holders(history)
+        if not holders:
+            break
+        holder = chance.choice(holders)
+        keys = list(range(len(holder))) if isinstance(holder, list) else list(holder)
+        key = chance.choice(keys)
+        what = chance.random()
+        if what < 0.15:
+            del holder[key]
+        elif what < 0.25 and isinstance(holder, dict):
+            holder[chance.choice(_KEYS)] = copy.deepcopy(chance.choice(_JUNK))
+        else:
+            holder[key] = copy.deepcopy(chance.choice(_JUNK))
+    return history
+
+
+# Keys that mean something in one format or another.
+_KEYS = (
+    *("type", "role", "content", "text", "id", "name", "input", "arguments", "tool_calls", "function", "function_call"),
+    *("call_id", "output", "summary", "encrypted_content", "status", "thinking", "signature", "is_error", "source"),
+    *("parts", "functionCall", "functionResponse", "thoughtSignature", "toolUse", "toolResult", "reasoningContent", "zz"),
+    *("reasoning_details", "reasoning_content", "prefix", "tool_call_id", "tool_use_id", "image_url", "inlineData"),
+    *("cache_control", "json", "document"),
+)
+
+
+def _holders(history: History) -> list[Any]:
+    """Every object and list in it that holds something."""
+    found: list[Any] = []
+    stack: list[Any] = list(history)
+    while stack:
+        value = stack.pop()
+        if isinstance(value, dict | list) and value:
+            found.append(value)
+            stack.extend(value.values() if isinstance(value, dict) else value)
+    return found
 
 
 def _turn(number: int, chance: Random) -> _Turn:

@@ -19,7 +19,16 @@ from suture.formats.base import Json
 from suture.formats.limits import Limits
 from suture.formats.pairs import Call, Pairs, Stray
 from suture.formats.rule import Finding, Severity, by_place, finding
-from suture.formats.wire import is_server_part, kind_of, not_a_list, not_an_object, not_content, text_id
+from suture.formats.wire import (
+    is_content,
+    is_server_part,
+    kind_of,
+    not_a_list,
+    not_an_object,
+    not_content,
+    shape_sentence,
+    text_id,
+)
 
 MAX_CACHE_MARKS = 4
 
@@ -258,10 +267,10 @@ class _Check:
             self.add(
                 "RESULT_NOT_FIRST", "ANT-RESULT-FIRST", path, sentence, _text(id), i=index - 1, j=at, ids=_text(id) or ""
             )
-        if isinstance(content, list):
+        if not is_content(content, f"{path}.content"):
+            self.add("RESULT_SHAPE", "ANT-RESULT-CONTENT", path, shape_sentence(content), _text(id), i=index, j=at)
+        elif isinstance(content, list):
             for nth, part in enumerate(content):
-                if not isinstance(part, dict):
-                    raise not_an_object(part, f"{path}.content[{nth}]")
                 kind = part.get("type")
                 if kind == "text" and not str(part.get("text") or "").strip():
                     self._blank(f"{path}.content[{nth}]", index, at, part.get("text"), marked="cache_control" in part)
@@ -269,8 +278,6 @@ class _Check:
                     self.pictures.append(Picture(index, at, f"{path}.content[{nth}]", part))
                 elif kind == "tool_reference" and isinstance(name := part.get("tool_name"), str):
                     self.servers.references.append(Reference(index, f"{path}.content[{nth}]", name))
-        elif content is not None and not isinstance(content, str):
-            raise not_content(content, f"{path}.content")
         if block.get("is_error") is True and not _says_something(content):
             self.add("RESULT_EMPTY_ERROR", "ANT-ERR-EMPTY", path, "The error says nothing.", _text(id), i=index, j=at)
 

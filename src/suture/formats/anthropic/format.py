@@ -19,7 +19,18 @@ from suture.formats.anthropic.write import NAME
 from suture.formats.base import Choice, Decoded, Json, Left, Offer, Rewritten, Settled, Written
 from suture.formats.limits import Limits, Pictures
 from suture.formats.rule import Finding, Rule
-from suture.formats.wire import kept_of, not_an_object, not_content, rest, text_id, without_role
+from suture.formats.wire import (
+    JSON_TEXT,
+    has_words,
+    is_content,
+    kept_of,
+    not_an_object,
+    not_content,
+    rest,
+    text_id,
+    value_text,
+    without_role,
+)
 from suture.messages import (
     Assistant,
     Ext,
@@ -36,6 +47,8 @@ from suture.messages import (
     User,
 )
 
+# Blocks that are words, and the key under which those stand.
+_WORDS = {"text": "text"}
 _AS_TEXT: Ext = {NAME: {"content": "text"}}
 _MESSAGE = frozenset(("role", "content"))
 _TEXT = frozenset(("type", "text"))
@@ -143,6 +156,10 @@ class Anthropic:
     def takes(self, part: Part) -> bool:
         """Whether there is a block for the part."""
         return write.block_of(part) is not None
+
+    def readable(self, part: Part) -> Part | None:
+        """The part; none that is kept as it came without a type, or as a text of something else."""
+        return None if type(part) is Opaque and not has_words(part.raw, _WORDS) else part
 
     def is_sound(self, part: Part) -> bool:
         """Whether a part that is kept as it came has what a block needs."""
@@ -317,15 +334,16 @@ def _result(block: Json, index: int, at: int) -> ToolResult:
     error = block.get("is_error")
     extra: Json = {"is_error": error} if "is_error" in block and error is not True else {}
     parts: tuple[Part, ...] = ()
-    if isinstance(content, str):
+    if not is_content(content, f"messages[{index}].content[{at}].content"):
+        parts = (Text(value_text(content)),)
+        extra["content"] = JSON_TEXT
+    elif isinstance(content, str):
         parts = (Text(content),) if content else ()
     elif isinstance(content, list):
         parts = _parts(content, f"messages[{index}].content[{at}].content")
         extra["content"] = "list"
-    elif content is None:
-        extra["content"] = "absent"
     else:
-        raise not_content(content, f"messages[{index}].content[{at}].content")
+        extra["content"] = "absent"
     return ToolResult(
         parts=parts,
         ext=_ext(block, _RESULT, **extra) if extra or len(block) > 3 else None,

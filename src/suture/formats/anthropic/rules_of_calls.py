@@ -116,6 +116,14 @@ RULES = (
         evidence="bytedance/trae-agent#231",
     ),
     Rule(
+        id="ANT-RESULT-CONTENT",
+        statement="A result holds a text or blocks.",
+        mend="Anything else is written as JSON text.",
+        error="messages.{i}.content.{j}.tool_result.content: Input should be a valid string or a list of blocks",
+        certainty="D",
+        evidence="docs.anthropic.com Messages: tool_result content",
+    ),
+    Rule(
         id="ANT-SERVER-ID",
         statement="The id of a server_tool_use is one that Anthropic gave: srvtoolu_ and letters, digits, _.",
         mend="It is never renamed: call and result become a few words, and half a pair is left out.",

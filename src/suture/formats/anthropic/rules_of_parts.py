@@ -129,7 +129,7 @@ RULES = (
             "the image appears to be a {seen} image"
         ),
         texts=(
-            r"could not process image",
+            r"(?:message|data|base64|source|invalid_request_error)\W{1,8}could not process image",
             r"does not match the provided media type",
             r"the image appears to be an? image/\w+ image",
             r"media_type: input should be 'image/jpeg', 'image/png'",

@@ -91,7 +91,8 @@ def _merged(keys: Sequence[Json]) -> Json:
 def _whole(message: Message) -> Json | None:
     """The wire message that a message of an unknown role is kept as."""
     part = message.parts[0] if len(message.parts) == 1 else None
-    return part.raw if type(part) is Opaque and isinstance(part.raw, dict) and "role" in part.raw else None
+    raw = part.raw if type(part) is Opaque else None
+    return raw if isinstance(raw, dict) and isinstance(raw.get("role"), str) else None
 
 
 def _came_as_text(message: Message) -> bool:

@@ -23,7 +23,7 @@ from suture.formats.bedrock.rules import RULE_OF, RULES
 from suture.formats.limits import Limits
 from suture.formats.pairs import Pairs
 from suture.formats.rule import Finding, Severity, finding
-from suture.formats.wire import kind_of, not_an_object, not_content, text_id
+from suture.formats.wire import is_content, kind_of, not_an_object, shape_sentence, text_id
 
 _MEDIA = frozenset(("image", "document", "video"))
 
@@ -170,22 +170,20 @@ class BlockCheck:
         elif self.pairs.add_result(index, at, id) and behind:
             sentence = "The result stands behind other blocks; results come first."
             self.add("RESULT_NOT_FIRST", path, sentence, id, i=index - 1, j=at, ids=id)
-        if isinstance(content, list):
+        if not is_content(content, f"{path}.toolResult.content"):
+            self.add("RESULT_SHAPE", path, shape_sentence(content), id or None, i=index, j=at, k=0)
+        elif isinstance(content, list):
             for nth, part in enumerate(content):
                 if not _is_words(part):
                     self._in_result(index, at, nth, part, f"{path}.toolResult.content[{nth}]")
-        elif content is None or isinstance(content, str):
+        else:
             sentence = f"The content of the result is {kind_of(content)}, not a list of blocks."
             self.add("BLOCK_SHAPE", path, sentence, id or None, i=index, j=at)
-        else:
-            raise not_content(content, f"{path}.toolResult.content")
         if inner.get("status") == "error" and not _says_something(content):
             self.add("RESULT_EMPTY_ERROR", path, "The error says nothing.", id or None, i=index, j=at)
         return 1
 
-    def _in_result(self, index: int, at: int, nth: int, part: object, path: str) -> None:
-        if not isinstance(part, dict):
-            raise not_an_object(part, path)
+    def _in_result(self, index: int, at: int, nth: int, part: Json, path: str) -> None:
         facts: dict[str, str | int] = {"i": index, "j": at, "k": nth}
         self._has_documents = self._has_documents or "document" in part
         text = part.get("text", "-")

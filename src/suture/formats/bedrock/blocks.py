@@ -61,6 +61,11 @@ def pieces(block: Json) -> list[Json]:
     return [{key: value} for key, value in block.items() if value is not None and key != "type"] or [block]
 
 
+def is_nameless(raw: object) -> bool:
+    """Whether what was kept as it came has no member that is known here, and a type in its place."""
+    return not isinstance(raw, dict) or not raw or ("type" in raw and not raw.keys() & _KNOWN)
+
+
 def blocks_of(content: object, path: str) -> Iterator[tuple[int, Json]]:
     """The blocks of a message, each with its index in the content that came.
 

@@ -13,7 +13,7 @@ from typing import ClassVar
 from suture.formats.base import Choice, Decoded, Json, Left, Offer, Rewritten, Settled, Written, is_whole
 from suture.formats.bedrock import check as bedrock_check
 from suture.formats.bedrock import tools, write
-from suture.formats.bedrock.blocks import MEMBERS, Answer, arranged, blocks_of, pieces
+from suture.formats.bedrock.blocks import MEMBERS, Answer, arranged, blocks_of, is_nameless, pieces
 from suture.formats.bedrock.cache import without_marks
 from suture.formats.bedrock.documents import with_named_documents
 from suture.formats.bedrock.models import family_of, takes_prefill
@@ -21,7 +21,7 @@ from suture.formats.bedrock.parts import NAME, SHAPE, block_of, is_block, part_o
 from suture.formats.bedrock.rules import RULE_OF, RULES
 from suture.formats.limits import Limits
 from suture.formats.rule import Finding, Rule
-from suture.formats.wire import kept_of, not_an_object, not_content, rest, text_id, without_role
+from suture.formats.wire import is_content, kept_of, not_an_object, not_content, rest, text_id, value_text, without_role
 from suture.messages import Assistant, Ext, Message, Opaque, Part, System, Text, ToolResult, User
 
 _MESSAGE = frozenset(("role", "content"))
@@ -107,6 +107,10 @@ class Bedrock:
     def takes(self, part: Part) -> bool:
         """Whether there is a block for the part."""
         return block_of(part) is not None
+
+    def readable(self, part: Part) -> Part | None:
+        """The part; none that is kept as it came with a type, as other APIs have it, and no member of ours."""
+        return None if type(part) is Opaque and is_nameless(part.raw) else part
 
     def is_sound(self, part: Part) -> bool:
         """Whether a part that is kept as it came is one block of a kind that is not read here."""
@@ -231,17 +235,15 @@ def _result(answer: Answer, path: str) -> ToolResult:
 
 def _parts(content: object, path: str) -> Iterator[Part]:
     """The parts of a result."""
-    if isinstance(content, str):
+    if not is_content(content, path):
+        yield Text(value_text(content))
+    elif isinstance(content, str):
         yield Text(content)
     elif isinstance(content, list):
         for nth, whole in enumerate(content):
-            if not isinstance(whole, dict):
-                raise not_an_object(whole, f"{path}[{nth}]")
             for block in pieces(whole):
                 foreign = block.keys() & {"toolUse", "reasoningContent"}
                 yield Opaque(NAME, block) if foreign else part_of(block, f"{path}[{nth}]")
-    elif content is not None:
-        raise not_content(content, path)
 
 
 def _ext(extra: Json) -> Ext | None:

@@ -46,7 +46,7 @@ RULES = by_id(
         statement="The ids of calls are unique.",
         mend="The later call and its result get an id of their own; a copy of a call is left out.",
         error="The toolUse blocks at messages.{i}.content contain duplicate Ids: {id}",
-        texts=("contain duplicate ids",),
+        texts=("content contain duplicate ids",),
         certainty="R",
         evidence="bvcyber/Cyber-AutoAgent-ng#72",
     ),
@@ -135,7 +135,7 @@ RULES = by_id(
     Rule(
         id="BDR-RESULT-JSON",
         statement="The json of a result is an object.",
-        mend="A list or any other value goes as text.",
+        mend="A list or any other value goes as text, and so does a result that holds no blocks.",
         error=(
             "The format of the value at messages.{i}.content.{j}.toolResult.content.{k}.json is invalid. Provide a json "
             "object for the field and try again."

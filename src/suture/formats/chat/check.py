@@ -19,7 +19,7 @@ from suture.formats.chat.unnamed import with_ids
 from suture.formats.limits import Limits
 from suture.formats.pairs import Pairs, Stray
 from suture.formats.rule import Finding, Rule, by_place
-from suture.formats.wire import kind_of, not_a_list, not_an_object, not_content, text_id
+from suture.formats.wire import is_content, kind_of, not_a_list, not_an_object, not_content, shape_sentence, text_id
 
 # Roles of whose messages it is known that pictures do not stand in them.
 _PICTURELESS = frozenset(("system", "developer", "assistant", "tool"))
@@ -118,6 +118,9 @@ class Check:
     def _content(self, index: int, message: Json, role: str, content: object) -> None:
         """Content that is no text."""
         path = f"messages[{index}].content"
+        if role == "tool" and not is_content(content, path):
+            self.add("RESULT_SHAPE", path, shape_sentence(content), text_id(message.get("tool_call_id")) or None, i=index)
+            return
         if isinstance(content, list):
             self._parts(index, role, content)
             if not content and not (role == "assistant" and not message.get("tool_calls")):
@@ -139,6 +142,8 @@ class Check:
             elif not isinstance(kind, str):
                 sentence = "The part has no 'type'. Check in which format the history is."
                 self.add("BLOCK_UNKNOWN", path, sentence, i=index)
+            elif kind == "text" and not isinstance(part.get("text"), str):
+                self.add("BLOCK_UNKNOWN", path, "The part is a text and holds none.", i=index)
             elif kind not in self.kinds:
                 sentence = f"The part is of the unknown type {kind!r}; it is sent as it is."
                 self.add("BLOCK_UNKNOWN", path, sentence, severity="DEG")

@@ -14,11 +14,14 @@ from suture.formats.chat.settling import settled
 from suture.formats.chat.write import Writer
 from suture.formats.limits import Limits
 from suture.formats.rule import Finding, Rule
-from suture.formats.wire import kept_of, own, rest, without_role
+from suture.formats.wire import has_words, kept_of, own, rest, without_role
 from suture.messages import Message, Opaque, Part, Reasoning, System, ToolCall, ToolResult
 
 # What `ext` says of the shape in which something came; a call's own are its type and that its arguments were an object.
 NOTES = frozenset(("content", "role", "tool_calls", "type", "arguments"))
+
+# Parts that are words, and the key under which those stand.
+_WORDS = {"text": "text"}
 
 
 class Chat:
@@ -65,6 +68,10 @@ class Chat:
     def takes(self, part: Part) -> bool:
         """Whether there is a part for it in a list of content."""
         return self.writer.part(part) is not None
+
+    def readable(self, part: Part) -> Part | None:
+        """The part; none that is kept as it came without a type, or as a text without words."""
+        return None if type(part) is Opaque and not has_words(part.raw, _WORDS) else part
 
     def is_sound(self, part: Part) -> bool:
         """Whether a part that is kept as it came has a type."""

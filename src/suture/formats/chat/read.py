@@ -12,7 +12,17 @@ from typing import Any, TypeAlias
 
 from suture.arguments import Parsed, parse
 from suture.formats.base import Json
-from suture.formats.wire import not_a_list, not_an_object, not_content, own, rest, text_id
+from suture.formats.wire import (
+    JSON_TEXT,
+    is_content,
+    not_a_list,
+    not_an_object,
+    not_content,
+    own,
+    rest,
+    text_id,
+    value_text,
+)
 from suture.messages import Assistant, Ext, Message, Opaque, Part, Reasoning, System, Text, ToolCall, ToolResult, User
 
 ReadPart: TypeAlias = Callable[[Json], Part]
@@ -134,7 +144,11 @@ class Reader:
         id, name = raw.get("tool_call_id"), raw.get("name")
         if len(raw) == 3 and isinstance(content, str) and content and isinstance(id, str):
             return ToolResult(parts=(Text(content),), call_id=id)
+        if not is_content(content, f"messages[{index}].content"):
+            raw = {**raw, "content": value_text(content)}
         parts, _, ext = self._content(raw, index, _RESULT)
+        if raw.get("content") is not content:
+            ext = {self.name: {**own(ext, self.name), "content": JSON_TEXT}}
         if own(ext, self.name).get("content") == "empty":
             ext = self._ext(raw, _RESULT, {})
         if "name" in raw:

@@ -28,7 +28,7 @@ class Writer:
         """The wire message."""
         kept = own(message.ext, self.name)
         match message:
-            case User(parts=(Opaque(provider=provider, raw=dict() as raw),)) if "role" in raw and provider == self.name:
+            case User(parts=(Opaque(provider=self.name, raw=dict() as raw),)) if isinstance(raw.get("role"), str):
                 return raw
             case ToolResult():
                 head: Json = {"role": "tool", **({"tool_call_id": message.call_id} if message.call_id else {})}

@@ -14,7 +14,7 @@ from suture.formats.gemini.rules import RULE_OF, RULES
 from suture.formats.limits import Limits
 from suture.formats.rule import Finding, Rule
 from suture.formats.wire import kept_of, not_content, rest
-from suture.messages import Ext, Message, Opaque, Part, System, Text
+from suture.messages import Ext, Message, Opaque, Part, Reasoning, System, Text
 
 # What Google documents as the stand-in for a signature that is lost (GEM-SIG-MISSING).
 SENTINEL = "skip_thought_signature_validator"
@@ -104,6 +104,10 @@ class Gemini:
     def takes(self, part: Part) -> bool:
         """Whether there is a part for it."""
         return write.part_wire(part) is not None
+
+    def readable(self, part: Part) -> Part | None:
+        """The part; no thought that has neither words nor a signature."""
+        return None if type(part) is Reasoning and not (part.text or part.signature or part.encrypted) else part
 
     def is_sound(self, part: Part) -> bool:
         """Whether a part that is kept as it came holds one thing that Gemini is known to take."""

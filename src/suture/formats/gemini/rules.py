@@ -97,7 +97,7 @@ RULES = by_id(
         statement="A content has a part at least.",
         mend="It is left out; one of the user's that stands between two of the model's says that it was empty.",
         error="* GenerateContentRequest.contents[{i}].parts: contents.parts must not be empty.",
-        texts=("parts must not be empty", "at least one parts field"),
+        texts=(r"contents\W.{0,40}parts must not be empty", "at least one parts field"),
         evidence="vercel/ai#3775, egoist/chatwise-releases#250, genkit-ai/genkit#3690, langgenius/dify#30566",
     ),
     Rule(
@@ -164,7 +164,7 @@ RULES = by_id(
             "letter or an underscore. Must be alphanumeric (a-z, A-Z, 0-9), underscores (_), dots (.) or dashes (-), "
             "with a maximum length of 64."
         ),
-        texts=("invalid function name",),
+        texts=(r"name\W{1,3}invalid function name",),
         certainty="R",
         evidence="google-gemini/gemini-cli#6704, su-kaka/gcli2api#146",
     ),

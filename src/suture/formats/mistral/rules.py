@@ -15,7 +15,12 @@ RULES = by_id(
         statement="Ids of calls are nine letters and digits.",
         mend="Call and result get an id that is a hash of the whole one.",
         error="Tool call id was {id} but must be a-z, A-Z, 0-9, with a length of 9.",
-        texts=("tool call id was .* but must be a-z", "with a length of 9", "invalid_function_call", r"\b3280\b"),
+        texts=(
+            "tool call id was .* but must be a-z",
+            "0-9, with a length of 9",
+            "invalid_function_call",
+            r"(?:'code' ?: ?'?|; code ; )3280\b",
+        ),
         evidence="anomalyco/opencode#1680, karthink/gptel#1203, nearai/ironclaw#1241, langchain-ai/langchain#24668",
     ),
     Rule(
@@ -100,8 +105,8 @@ RULES = by_id(
     Rule(
         id="MIS-CONTENT",
         statement="Content is a text or chunks; null only beside calls.",
-        mend="The content becomes an empty text.",
-        error="Input should be a valid string",
+        mend="The content becomes an empty text; a result that is neither is written as JSON text.",
+        error="messages.{i}: Input should be a valid string",
         certainty="C",
         evidence="mistralai/mistral-common src/mistral_common/protocol/instruct/messages.py",
     ),
@@ -188,6 +193,7 @@ RULE_OF = {
     "MESSAGE_EMPTY": "MIS-EITHER",
     "SYSTEM_MISPLACED": "MIS-SYSTEM",
     "CONTENT_NULL": "MIS-CONTENT",
+    "RESULT_SHAPE": "MIS-CONTENT",
     "TEXT_EMPTY": "MIS-CONTENT",
     "FIELD_UNKNOWN": "MIS-FIELD",
     "ARGS_TYPE": "MIS-ARGS",

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from suture.formats.rule import Rule, by_id
 
+# Where the words of an error begin in what a provider sends.
+_SAID = r"(?:message|badrequesterror)\W{1,8}"
+
 COPIES = by_id(
     Rule(
         id="DS-REASONING",
@@ -57,7 +60,7 @@ COPIES = by_id(
         mend="The user says that the conversation goes on; ids become unique; an empty message is left out.",
         error="The messages parameter is illegal. Please check the documentation. (1214)",
         texts=(
-            "1214",
+            r"(?:'code' ?: ?'?|; code ; )1214\b",
             "messages parameter is illegal",
             "messages \u53c2\u6570\u975e\u6cd5",
             "content\u548ctool_calls \u5b57\u6bb5\u4e0d\u80fd\u540c\u65f6\u4e3a\u7a7a",
@@ -74,7 +77,7 @@ COPIES = by_id(
             r"tool result's tool id\(.*\) not found",
             "tool call and result not match",
             "tool call id is invalid",
-            r"\(2013\)",
+            r"invalid params(?=\W.{0,200}\(2013\))",
         ),
         evidence="MiniMax-AI/MiniMax-M2#76, Kilo-Org/kilocode#3967, agent0ai/agent-zero#1754",
         models="minimax",
@@ -115,11 +118,12 @@ COPIES = by_id(
         id="VLLM-ARGS-JSON",
         statement="vLLM reads the arguments of every call of the history again.",
         mend="A text that cannot be read is kept under '_raw' of an object.",
-        error="Unterminated string starting at: line 1 column {n} (char {n})",
+        error="BadRequestError: Unterminated string starting at: line 1 column {n} (char {n})",
         texts=(
-            "unterminated string starting at",
-            r"expecting (?:',' delimiter|property name|':' delimiter).{0,40}: line \d{1,9} column",
-            r"invalid \\{0,4}escape: line \d{1,9} column",
+            # As a provider says it: programs of their own have these words for any text that is no JSON.
+            rf"{_SAID}unterminated string starting at",
+            rf"{_SAID}expecting (?:',' delimiter|property name|':' delimiter).{{0,40}}: line \d{{1,9}} column",
+            rf"{_SAID}invalid \\{{0,4}}escape: line \d{{1,9}} column",
         ),
         evidence="vllm-project/vllm#47761, #43995, #48922, huggingface/physics-intern#6",
         since="guarded since vllm-project/vllm#48922",
@@ -140,7 +144,7 @@ COPIES = by_id(
         statement="Strict chat templates want user and assistant in turn, behind at most one system message.",
         mend="Neighbours of one role become one message; a short message stands between where that cannot be.",
         error="After the optional system message, conversation roles must alternate user/assistant/user/assistant/...",
-        texts=("roles must alternate", r"user and assistant roles should be alternating"),
+        texts=("conversation roles must alternate", r"user and assistant roles should be alternating"),
         evidence="vllm-project/vllm#6862, ggml-org/llama.cpp#19851, perplexityai/api-discussion#265",
         models="strict-template, perplexity; vllm, llamacpp, lmstudio serving Gemma, Mistral and the like",
     ),

@@ -87,7 +87,7 @@ _OPENAI = by_id(
     Rule(
         id="OAI-CONTENT-NULL",
         statement="Content is a text or parts; null only beside calls.",
-        mend="The content becomes an empty text.",
+        mend="The content becomes an empty text; a result that is neither is written as JSON text.",
         error="Invalid value for 'content': expected a string, got null. (messages.[{i}].content)",
         evidence="docker/docker-agent#63, run-llama/llama_index#17555, songquanpeng/one-api#784",
         texts=("for 'content': expected a string, got null", r"content'?: .*got null"),
@@ -242,6 +242,7 @@ RULE_OF = {
     "ID_LENGTH": "OAI-CALL-ID-LEN",
     "ID_CHARS": "OAI-CALL-ID-LEN",
     "CONTENT_NULL": "OAI-CONTENT-NULL",
+    "RESULT_SHAPE": "OAI-CONTENT-NULL",
     "TEXT_EMPTY": "OAI-CONTENT-EMPTY",
     "MESSAGE_EMPTY": "OAI-EMPTY-MSG",
     "FIELD_UNKNOWN": "OAI-EMPTY-CALLS",

@@ -28,9 +28,10 @@ from suture.formats.openai_responses.items import (
 )
 from suture.formats.openai_responses.items import call_id as id_of
 from suture.formats.openai_responses.links import Links
+from suture.formats.openai_responses.parts import WORDS
 from suture.formats.pairs import Pairs, Stray
 from suture.formats.rule import Finding, by_place, finding
-from suture.formats.wire import kind_of, not_a_list, not_an_object, not_content
+from suture.formats.wire import has_words, is_content, kind_of, not_a_list, not_an_object, not_content, shape_sentence
 
 # Who copies the API; of these it is known that they refuse the `status` of an item that they sent themselves.
 COPIES = frozenset(("compatible", "vllm", "llamacpp", "ollama", "lmstudio", "openrouter", "xai", "groq"))
@@ -171,7 +172,9 @@ class _Check:
                 raise not_an_object(part, path)
             kind = part.get("type")
             wanted = "output_text" if role == "assistant" else "input_text"
-            if kind == wanted or (kind == "refusal" and role == "assistant"):
+            if not has_words(part, WORDS):
+                self._unknown_part(index, path, kind)
+            elif kind == wanted or (kind == "refusal" and role == "assistant"):
                 if "parsed" in part:
                     self.found.append(findings.echo(index, "parsed", f"{path}.parsed"))
             elif kind in _WORDS or (kind in _MEDIA and role == "assistant"):
@@ -180,7 +183,10 @@ class _Check:
                 self._unknown_part(index, path, kind)
 
     def _unknown_part(self, index: int, path: str, kind: object) -> None:
-        if isinstance(kind, str):
+        if isinstance(kind, str) and kind in WORDS:
+            sentence = f"The part is of the type {kind!r} and holds no words."
+            self.found.append(found("BLOCK_UNKNOWN", path, sentence, severity="REJ", i=index, type=kind_of(None)))
+        elif isinstance(kind, str):
             sentence = f"The part is of the unknown type {kind!r}; it is sent as it is."
             self.found.append(found("BLOCK_UNKNOWN", path, sentence, severity="DEG", i=index, type=kind))
         else:
@@ -264,8 +270,10 @@ class _Check:
         elif kind == "computer_call_output":
             if not isinstance(output, dict):
                 raise not_an_object(output, path)
-        elif not isinstance(output, list):
-            raise not_content(output, path)
+        elif kind in _LISTED and not isinstance(output, list):
+            raise not_a_list(output, path)
+        elif kind not in _LISTED and not is_content(output, path):
+            self.found.append(found("RESULT_SHAPE", path, shape_sentence(output), plain_id(id_of(item)), i=index))
         else:
             self._output_parts(index, output, path, is_shell=kind in _LISTED)
 
@@ -273,7 +281,8 @@ class _Check:
         for at, part in enumerate(parts):
             if not isinstance(part, dict):
                 raise not_an_object(part, f"{path}[{at}]")
-            if not is_shell and (kind := part.get("type")) not in ("input_text", "output_text", *_MEDIA):
+            kind = part.get("type")
+            if not is_shell and (not has_words(part, WORDS) or kind not in ("input_text", "output_text", *_MEDIA)):
                 self._unknown_part(index, f"{path}[{at}]", kind)
 
     # The whole

@@ -11,7 +11,7 @@ from suture.formats.limits import Limits
 from suture.formats.openai_responses import check as responses_check
 from suture.formats.openai_responses import read, tools, write
 from suture.formats.openai_responses.items import NAME, is_reference, place_of, sign_of
-from suture.formats.openai_responses.parts import part_wire
+from suture.formats.openai_responses.parts import part_wire, readable
 from suture.formats.openai_responses.rules import RULE_OF, RULES
 from suture.formats.rule import Finding, Rule
 from suture.formats.wire import kept_of, kind_of, rest, without_role
@@ -79,6 +79,10 @@ class OpenAIResponses:
             return isinstance(part, ToolCall)
         return part_wire(part, "user") is not None
 
+    def readable(self, part: Part) -> Part | None:
+        """The part or item without parts that have no type, or words that are none."""
+        return readable(part) if isinstance(part, Opaque) else part
+
     def is_sound(self, part: Part) -> bool:
         """Whether a part that is kept as it came means something to another request."""
         return type(part) is not Opaque or write.is_item(part.raw)
@@ -113,11 +117,11 @@ class OpenAIResponses:
     # The request around the items
 
     def lift(self, request: Json) -> list[System]:
-        """The request's `instructions`."""
+        """The request's `instructions`; `role` in its `ext` tells it from a message among the items."""
         text = request.get("instructions")
         if text is not None and not isinstance(text, str):
             raise HistoryError(f"instructions is {kind_of(text)}, not a text.")
-        return [System((Text(text),))] if text else []
+        return [System((Text(text),), None, {NAME: {"role": "instructions"}})] if text else []
 
     def head(self, system: Sequence[System]) -> Json:
         """The request's `instructions`, which are one text."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from suture.formats.base import Json
-from suture.formats.openai_responses.items import NAME
-from suture.formats.wire import not_an_object, own, rest
+from suture.formats.openai_responses.items import NAME, is_reference
+from suture.formats.wire import has_words, not_an_object, own, rest
 from suture.messages import File, Image, Opaque, Part, Text
 
 _TEXT = frozenset(("item", "type"))
@@ -40,6 +40,22 @@ def part_of(raw: Json) -> Part:
         case {"type": "input_file"} if fields := fields_of(raw, _names_of_file(raw)):
             return File(**fields, ext={NAME: rest(raw, _FILE - _nulls(raw))})
     return Opaque(NAME, raw)
+
+
+# Parts that are words, and the key under which those stand.
+WORDS = {"input_text": "text", "output_text": "text", "text": "text", "refusal": "refusal"}
+
+
+def readable(part: Opaque) -> Opaque | None:
+    """The part or item without what nothing can be read in; None where that is all of it."""
+    raw = part.raw
+    if isinstance(raw, dict) and is_reference(raw):
+        return part
+    if not isinstance(raw, dict) or not isinstance(raw.get("role"), str):
+        return part if has_words(raw, WORDS) else None
+    content = raw.get("content")
+    left = [each for each in content if has_words(each, WORDS)] if isinstance(content, list) else content
+    return part if left == content else Opaque(NAME, {**raw, "content": left}) if left else None
 
 
 def fields_of(raw: Json, names: dict[str, str]) -> dict[str, str] | None:

@@ -16,7 +16,7 @@ from suture.arguments import Parsed, parse
 from suture.formats.base import Decoded, Json
 from suture.formats.openai_responses.items import NAME, PAYLOAD, call_id, place_of, plain_id, unpacked
 from suture.formats.openai_responses.parts import fields_of, objects, part_of
-from suture.formats.wire import not_a_list, not_an_object, not_content, rest, text_id
+from suture.formats.wire import JSON_TEXT, is_content, not_a_list, not_an_object, not_content, rest, text_id, value_text
 from suture.messages import (
     Assistant,
     Ext,
@@ -236,15 +236,16 @@ def _output(raw: Json, index: int) -> ToolResult:
     if kind in ("shell_call_output", "tool_search_output", "computer_call_output"):
         parts, held = _held(raw, path)
         shape |= held
+    elif not is_content(output, path):
+        parts = (Text(value_text(output)),)
+        shape["content"] = JSON_TEXT
     elif isinstance(output, str):
         parts = (Text(output),) if output else ()
     elif isinstance(output, list):
         parts = tuple([part_of(part) for part in objects(output, path)])
         shape["content"] = "list"
-    elif output is None:
-        shape["content"] = "null" if "output" in raw else "absent"
     else:
-        raise not_content(output, path)
+        shape["content"] = "null" if "output" in raw else "absent"
     if kind == "apply_patch_call_output":
         error = {"failed": True, "completed": False}.get(str(raw.get("status")))
     ext = _ext(raw, _OUTPUT | {"tools"} if kind == "tool_search_output" else _OUTPUT, shape)

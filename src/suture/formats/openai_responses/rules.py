@@ -97,7 +97,10 @@ RULES = by_id(
         statement="A reasoning item has a summary, which may be an empty list.",
         mend="An empty one is added.",
         error="Input[{i}] missing required field 'summary'",
-        texts=(r"missing required (field|parameter):? '(input\[\d+\]\.)?summary'",),
+        texts=(
+            r"input\[\d+\]:? missing required field:? 'summary'",
+            r"missing required parameter: 'input\[\d+\]\.summary'",
+        ),
         certainty="R",
         evidence="newo-ether/Agora#141",
     ),
@@ -106,7 +109,7 @@ RULES = by_id(
         statement="No two items have one id, those counted that the provider has stored.",
         mend="A copy is left out; another item under the same id loses the id.",
         error="Duplicate item found with id {id}. Remove duplicate items from your input and try again.",
-        texts=(r"duplicate item found",),
+        texts=(r"duplicate item found with id",),
         evidence="continuedev/continue#10723, #10200, earendil-works/pi#5149, microsoft/vscode#321977",
     ),
     Rule(
@@ -220,7 +223,7 @@ RULES = by_id(
     Rule(
         id="RSP-CONTENT",
         statement="Content is a text or parts.",
-        mend="The content becomes an empty text.",
+        mend="The content becomes an empty text; an output that is neither is written as JSON text.",
         error="Invalid type for 'input[{i}].content': expected one of an array of objects or string, but got null instead.",
         texts=(r"invalid type for 'input\[\d+\]\.content'",),
         certainty="I",
@@ -274,6 +277,7 @@ RULE_OF = {
     "CALL_NOT_TAIL": "RSP-OUTPUT-PLACE",
     "PART_ROLE": "RSP-PART-ROLE",
     "IMAGE_ROLE": "RSP-PART-ROLE",
+    "RESULT_SHAPE": "RSP-CONTENT",
     "BLOCK_UNKNOWN": "RSP-PART",
     "MESSAGE_EMPTY": "RSP-EMPTY-MSG",
     "CONTENT_NULL": "RSP-CONTENT",

@@ -83,10 +83,11 @@ def is_item(raw: object) -> bool:
 def said_item(message: User | System | Assistant | ToolResult) -> Json:
     """A message of somebody who is no model."""
     match message.parts:
-        case (Opaque(provider="openai-responses", raw=dict() as raw),) if "role" in raw:
+        case (Opaque(provider="openai-responses", raw=dict() as raw),) if isinstance(raw.get("role"), str):
             return raw
     kept = own(message.ext, NAME)
-    role = str(kept.get("role", "system")) if type(message) is System else "user"
+    is_developer = kept.get("role") == "developer"
+    role = ("developer" if is_developer else "system") if type(message) is System else "user"
     return _message_item(role, message.parts, kept)
 
 

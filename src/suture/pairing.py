@@ -28,15 +28,19 @@ class Answer(NamedTuple):
 
 
 class Turn:
-    """The calls of one assistant message and what answered each, in call order; `settled` are those with a real answer."""
+    """The calls of one assistant message and what answered each, in call order; `settled` are those with a real answer.
 
-    __slots__ = ("answers", "calls", "position", "settled")
+    `is_whole` says that each answer stands directly behind the turn, in call order and under its call's own id.
+    """
+
+    __slots__ = ("answers", "calls", "is_whole", "position", "settled")
 
     def __init__(self, position: int, calls: Sequence[ToolCall]) -> None:
         self.position = position
         self.calls = calls
         self.answers: list[Answer | None] = [None] * len(calls)
         self.settled: set[int] = set()
+        self.is_whole = False
 
     def unanswered(self) -> list[int]:
         """The indexes of the calls without any answer."""
@@ -104,6 +108,8 @@ class Pairing:
         self._wanting: dict[tuple[str, str | None, bool], _Wanting] = {}
         self._answered: dict[str, tuple[Turn, int]] = {}
         self._strays: dict[str, dict[int, Answer]] = {}
+        # By id: what was answered in its place, and has not been looked at, since nothing else came under that id.
+        self._unread: dict[str, list[tuple[Turn, int]]] = {}
         # By id and name: the positions at which strays came, which may be gone since.
         self._came: dict[tuple[str, str], list[int]] = {}
 
@@ -112,29 +118,44 @@ class Pairing:
         turn = self.turns[position] = Turn(position, calls)
         for index, call in enumerate(calls):
             for key in _keys(call):
+                self._read(key)
                 self._want(key, turn, index)
             if adopt and (early := self._early(call)):
                 self._settle(turn, index, early)
         return turn
 
     def add_whole_turn(self, position: int, calls: Sequence[ToolCall], results: Sequence[Message]) -> bool:
-        """A turn whose results stand directly behind it, when that is all there is to say: one real one for each
-        call, in order, and no earlier result waits for one of them. False when it is not, and nothing is added.
+        """A turn whose results stand directly behind it, when that is all there is to say: one for each call, in order,
+        and no earlier result waits for one of them. False when it is not, and nothing is added.
         """
-        if len(results) != len(calls) or len({call.id for call in calls}) != len(calls):
+        if len(results) != len(calls) or (len(calls) > 1 and len({call.id for call in calls}) != len(calls)):
             return False
         answers: list[Answer | None] = []
-        for at, (call, result) in enumerate(zip(calls, results, strict=True), position + 1):
-            if type(result) is not ToolResult or result.call_id != call.id or not call.id or self._strays.get(call.id):
+        at = position
+        for call, result in zip(calls, results, strict=True):
+            at += 1
+            id = call.id
+            if type(result) is not ToolResult or result.call_id != id or not id or self._strays.get(id):
                 return False
-            if (result.name and result.name != call.name) or is_stand_in(result):
+            if result.name and result.name != call.name:
                 return False
             answers.append(Answer(at, result))
         turn = self.turns[position] = Turn(position, calls)
         turn.answers = answers
+        turn.is_whole = True
         for index, call in enumerate(calls):
-            self._answered[call.id] = (turn, index)
+            self._unread.setdefault(call.id, []).append((turn, index))
         return True
+
+    def _read(self, key: str) -> None:
+        """Look at what was answered in its place under that id, now that more comes under it."""
+        for turn, index in self._unread.pop(key, ()):
+            held = turn.answers[index]
+            if held is None or is_stand_in(held.result):
+                self._want(key, turn, index)
+            else:
+                turn.settled.add(index)
+                self._answered[key] = (turn, index)
 
     def add_result(self, position: int, result: ToolResult) -> Landing:
         """A result that names its call by wire id."""
@@ -143,7 +164,8 @@ class Pairing:
         return self._duplicate(answer) if found is None else self._settle(*found, answer)
 
     def wanted(self, result: ToolResult) -> tuple[Turn, int] | None:
-        """The call that the result would answer now; changes nothing."""
+        """The call that the result would answer now; settles nothing."""
+        self._read(_key(result))
         found = self._wanted(result)
         last = self._answered.get(_key(result))
         if found is None or last is None:
@@ -159,6 +181,7 @@ class Pairing:
         held = turn.answers[index]
         if held is not None and (not is_stand_in(held.result) or is_stand_in(result)):
             return Repeats(turn, index)
+        self._read(turn.calls[index].id)
         return self._settle(turn, index, Answer(position, result))
 
     def strays(self) -> list[Answer]:
@@ -197,6 +220,7 @@ class Pairing:
     def _settle(self, turn: Turn, index: int, answer: Answer) -> Answers:
         loser = turn.answers[index]
         turn.answers[index] = answer
+        turn.is_whole = False
         if not is_stand_in(answer.result):
             turn.settled.add(index)
             for key in _keys(turn.calls[index]):
@@ -218,6 +242,7 @@ class Pairing:
         if held is not None and not _takes_over(answer.result, held.result):
             return Repeats(turn, index)
         turn.answers[index] = answer
+        turn.is_whole = False
         return Answers(turn, index, held)
 
     def _stray(self, answer: Answer) -> Stray:

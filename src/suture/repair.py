@@ -145,10 +145,10 @@ class _Mending:
         self.sources.append(source)
 
     def _turn(self, position: int, message: Assistant, turn: Turn) -> None:
-        if _is_whole(position, turn):
-            self._emit(message, position)
-            for at in range(position + 1, position + 1 + len(turn.calls)):
-                self._emit(self.messages[at], at)
+        if turn.is_whole or _is_whole(position, turn):
+            end = position + 1 + len(turn.calls)
+            self.out += self.messages[position:end]
+            self.sources += range(position, end)
             return
         dropped: set[int] = set()
         answers: list[Answer | None] = list(turn.answers)

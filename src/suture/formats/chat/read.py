@@ -98,8 +98,11 @@ class Reader:
         return tuple([self.part(part) for part in content])
 
     def _assistant(self, raw: Json, index: int) -> Assistant:
-        content, thought = raw.get("content"), _thought(raw)
-        calls = raw.get("tool_calls")
+        content, calls = raw.get("content"), raw.get("tool_calls")
+        if len(raw) == 3 and type(calls) is list and calls and (("content" in raw and content is None) or _is_said(content)):
+            said = () if content is None else (Text(content),)
+            return Assistant((*said, *[self._call(call, index, at) for at, call in enumerate(calls)]))
+        thought = _thought(raw)
         known = _ASSISTANT if thought is None else _ASSISTANT | thought.keys()
         empty = {"tool_calls": calls} if "tool_calls" in raw and not calls else {}
         parts, _, ext = self._content(raw, index, known, **empty)
@@ -174,3 +177,7 @@ def _thought(raw: Json) -> Json | None:
     field = next((name for name in THOUGHTS if isinstance(raw.get(name), str)), None)
     thought = {name: raw[name] for name in (field, DETAILS) if name is not None and raw.get(name)}
     return thought or ({field: raw[field]} if field is not None else None)
+
+
+def _is_said(content: object) -> bool:
+    return type(content) is str and bool(content)

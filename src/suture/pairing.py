@@ -3,7 +3,7 @@
 Wire ids come back, go missing and are invented twice, so calls and results pair by occurrence: a result
 answers the nearest earlier turn that still wants one under its id (and name, when it has one), and in that
 turn the first such call. Without an id the name takes its place, and another name is no answer. A real result
-beats a stand-in whenever it arrives; of two real ones the later counts, unless it is empty; exact repeats are one.
+beats a stand-in whenever it arrives; of two real ones the later counts; exact repeats are one.
 A result that came before its call is kept for it.
 
 Incremental: adding a message costs what that message costs, whatever came before.
@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 from suture.messages import Assistant, Message, ToolCall, ToolResult
-from suture.stand_ins import is_stand_in, says_nothing
+from suture.stand_ins import is_stand_in
 
 
 class Answer(NamedTuple):
@@ -349,7 +349,7 @@ def _may_belong(call: ToolCall, result: ToolResult) -> bool:
 
 def _takes_over(result: ToolResult, held: ToolResult) -> bool:
     """Whether a later result counts in the place of one under the same id."""
-    if is_stand_in(result) or says_nothing(result):
+    if is_stand_in(result):
         return False
     return is_stand_in(held) or not _is_same(held, result)
 

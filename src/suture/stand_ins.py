@@ -59,8 +59,3 @@ def is_stand_in(result: ToolResult) -> bool:
         return False
     text = parts[0].text
     return len(text) <= _LONGEST and _STAND_IN.match(text) is not None
-
-
-def says_nothing(result: ToolResult) -> bool:
-    """Whether the result is empty. That is an answer, and none that takes the place of words."""
-    return not result.error and all(type(part) is Text and not part.text.strip() for part in result.parts)

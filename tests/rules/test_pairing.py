@@ -51,7 +51,7 @@ def answers(*messages: Message) -> list[list[str | None]]:
         pytest.param((turn("a"), result("a", "x"), result("a", INTERRUPTED)), [["x"]], id="stand-in loses when later"),
         pytest.param((turn("a"), result("a", "1"), result("a", "2")), [["2"]], id="later real one counts"),
         pytest.param((turn("a"), result("a", "1"), result("a", "1")), [["1"]], id="exact repeats are one"),
-        pytest.param((turn("a"), result("a", "1"), result("a", "")), [["1"]], id="nothing takes the place of no words"),
+        pytest.param((turn("a"), result("a", "1"), result("a", "")), [[""]], id="an empty one is an answer like any other"),
         pytest.param((turn("a"), result("a", ""), result("a", "1")), [["1"]], id="words take the place of nothing"),
         pytest.param((turn("a"), result("a", "")), [[""]], id="nothing alone is an answer"),
         pytest.param(

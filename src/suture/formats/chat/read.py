@@ -99,7 +99,7 @@ class Reader:
 
     def _assistant(self, raw: Json, index: int) -> Assistant:
         content, calls = raw.get("content"), raw.get("tool_calls")
-        if len(raw) == 3 and type(calls) is list and calls and (("content" in raw and content is None) or _is_said(content)):
+        if len(raw) == 3 and "content" in raw and _is_said(content) and type(calls) is list and calls:
             said = () if content is None else (Text(content),)
             return Assistant((*said, *[self._call(call, index, at) for at, call in enumerate(calls)]))
         thought = _thought(raw)
@@ -180,4 +180,5 @@ def _thought(raw: Json) -> Json | None:
 
 
 def _is_said(content: object) -> bool:
-    return type(content) is str and bool(content)
+    """Whether it is a text, or null, as beside calls."""
+    return content is None or (type(content) is str and bool(content))

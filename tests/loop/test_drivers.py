@@ -282,7 +282,7 @@ def test_a_cancellation_that_meets_a_result_is_not_lost(ticks: int) -> None:
 # Handlers -------------------------------------------------------------------------------------
 
 
-@pytest.mark.spec("S154")
+@pytest.mark.spec("S154", "A13")
 @both
 def test_a_plain_handler_out_of_time_is_left_behind_and_its_late_result_recorded(driver: Driver) -> None:
     """The model is told that it may still be running; while the run is on, what it brings replaces that."""
@@ -531,7 +531,7 @@ def test_no_more_calls_run_at_once_than_is_allowed(driver: Driver) -> None:
     assert max(most) == 2
 
 
-@pytest.mark.spec("S153")
+@pytest.mark.spec("S153", "A15")
 @both
 def test_results_are_recorded_as_they_land_and_replayed_in_call_order(driver: Driver) -> None:
     """The first call returns only once the second's result stands in the log."""

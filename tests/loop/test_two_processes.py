@@ -360,7 +360,7 @@ def test_an_interrupted_run_keeps_what_finished_and_resumes_the_rest(child: Begi
     check_end(story)
 
 
-@pytest.mark.spec("S41", "S155")
+@pytest.mark.spec("S41", "S155", "A12")
 def test_a_new_prompt_after_an_interrupt_answers_what_was_left(child: Begin, tmp_path: Path) -> None:
     """The model is told who stopped the call, and it never runs."""
     given = orders(tmp_path, "one at a time", "look", hang=True)

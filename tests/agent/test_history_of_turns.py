@@ -45,7 +45,8 @@ def test_a_session_that_is_loaded_has_its_calls(tmp_path: Path) -> None:
     assert list(loaded.messages) == list(session.messages)
     turn = next(message for message in loaded.messages if isinstance(message, Assistant) and message.calls)
     assert [(call.name, call.arguments) for call in turn.calls] == [("look", {"n": 1}), ("look", {"n": 2})]
-    sent: Any = loaded.request("openai-chat")["messages"]
+    request: Any = loaded.request("openai-chat")
+    sent = request["messages"]
     assert [call["id"] for call in sent[1]["tool_calls"]] == [message["tool_call_id"] for message in sent[2:4]]
 
 

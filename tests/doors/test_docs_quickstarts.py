@@ -14,9 +14,7 @@ from llmock.scenarios import Reply, ToolCall
 from llmock.testing import LLMockServer
 
 import suture
-from suture.formats import FORMATS
-from suture.formats.anthropic.format import DIALECTS as ANTHROPIC
-from suture.formats.openai_chat.dialects import DIALECTS
+from suture.formats import FORMATS, format_of
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 CALL = {
@@ -103,5 +101,4 @@ def test_the_links_of_the_documentation_lead_somewhere(page: Path) -> None:
 def test_the_page_of_a_format_names_its_dialects(format: str) -> None:
     """Each word that may stand behind the colon is on the page; a page for each format."""
     page = (DOCS / "reference" / "formats" / f"{format}.md").read_text(encoding="utf-8")
-    words = {"openai-chat": DIALECTS, "anthropic": ANTHROPIC}.get(format, ())
-    assert [word for word in words if f"`{word}`" not in page] == []
+    assert [word for word in format_of(format).dialects if f"`{word}`" not in page] == []

@@ -52,7 +52,11 @@ _NO_SLIPS = frozenset(("llama", "grok"))
 def _spelled(format: str, variant: str) -> str:
     """The dialect or model as it is named; no dialect whose name has a slip."""
     word = variant.partition(":")[0].lower()
-    if not word.isalpha() or word in _NO_SLIPS or word in (known := format_of(format).dialects):
+    if not word:
+        return variant
+    if word in (known := format_of(format).dialects):
+        return word + variant[len(word) :]
+    if not word.isalpha() or word in _NO_SLIPS:
         return variant
     if near := get_close_matches(word, known, 1, 0.8):
         raise UnknownFormat(

@@ -7,7 +7,7 @@ that holds the history: a message, a content, or an input item.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 from suture.formats.limits import Limits
@@ -200,3 +200,9 @@ def model_of(history: object, form: Format) -> str:
     """The model that a request itself names; blank where it names none, or is a history alone."""
     model = history.get(form.model_key) if isinstance(history, dict) else None
     return model if isinstance(model, str) else ""
+
+
+def split(variant: str, dialects: Collection[str]) -> tuple[str, str]:
+    """The dialect and the model of what stands behind the colon of a target; each blank where it is not named."""
+    dialect, _, model = variant.partition(":")
+    return (dialect, model) if dialect in dialects else ("", variant)

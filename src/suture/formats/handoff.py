@@ -63,7 +63,7 @@ HANDOFF = by_id(
     Rule(
         id="X-IMG-RESULT",
         statement="Not every provider takes pictures in results.",
-        mend="The picture moves into a message of the user's behind the batch, and the result says so.",
+        mend="The picture moves into a message of the user's behind the batch; a result that held nothing else says so.",
         certainty="S",
         evidence="OpenHands/OpenHands#7700, pi-mono google-shared.ts",
     ),

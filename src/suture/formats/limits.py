@@ -71,6 +71,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     signature_pattern: str | None = None  # the form of the signatures of words and calls, where they are sent
 
     # What the provider keeps: items with ids of their own, and requests that go on where it has the history.
+    item_status: bool = True  # items of the model's may be sent back with the `status` that they came with
     item_ids: bool = False
     goes_on: frozenset[str] = frozenset()  # the keys of a request that say so
     references: frozenset[str] = frozenset()  # the types of what only names something that the provider has

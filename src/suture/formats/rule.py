@@ -24,6 +24,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     plain. `severity`: REJ refused, DEG accepted with a worse answer, IGN ignored. `certainty`: S three or more independent
     reports, R one or two, D official documentation, C read in a respected project's source, I inferred, M from memory; of
     the last two only a warning comes. `since` and `models` say when and for which models or dialects; blank means all.
+    `variant` is the dialect or model to heal for, where the format alone takes what breaks the rule; `healed` says whether
+    healing does something about it in a history, or only the caller, or nobody, can.
     """
 
     id: str
@@ -36,6 +38,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     evidence: str = ""
     since: str = ""
     models: str = ""
+    variant: str = ""
+    healed: bool = True
 
     @property
     def is_warning(self) -> bool:

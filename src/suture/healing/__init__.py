@@ -66,8 +66,8 @@ def heal(
 ) -> Healed:
     """The history as its provider accepts it.
 
-    `history` is a list of messages, or a request that holds them under `messages`; `target` names a dialect
-    or a model of the same format, and without one the model that the request names counts. `pending` says what
+    `history` is a list of messages, or a request that holds them under `messages`, `input` or `contents`. `target` names a
+    dialect or a model of the same format, and without one the model that the request names counts. `pending` says what
     becomes of unanswered calls of the last turn, when nothing follows it but results: they are answered with a
     stand-in, kept for the caller to run, or dropped; calls behind which somebody speaks are answered. `orphans` says
     whether results without a call are dropped or quoted as a note of the user's. An empty history comes back as it

@@ -17,9 +17,6 @@ from suture.healing.unwrapping import texts_of
 
 _MOST_PLACES = 16
 
-# Rules that no history keeps or breaks by itself: the request has to change.
-_ONLY_THE_CALLER = frozenset(("ANT-THINK-FIRST",))
-
 # Who takes requests in OpenAI's form and hands them on, and the words by which their errors are known.
 _RELAYS: Mapping[str, re.Pattern[str]] = {
     "OpenRouter": re.compile(r"provider returned error|\bprovider_name\b|\bopenrouter\b", re.IGNORECASE),
@@ -123,7 +120,6 @@ def _cause(found: _Found, relay: str) -> Cause:
     goal = _goal(found.known, found.said)
     option = "target" if goal.variant else "format"
     is_named = not relay or goal.format == _OF_RELAYS
-    is_mended = rule.id not in _ONLY_THE_CALLER
     named, chosen = (f', {option}="{goal}"', f" --{option} {goal}") if is_named else ("", "")
     return Cause(
         rule=rule.id,
@@ -134,8 +130,8 @@ def _cause(found: _Found, relay: str) -> Cause:
         certainty=rule.certainty,
         paths=tuple(paths_in(found.said)[:_MOST_PLACES]),
         call_ids=tuple(ids_in(found.said, found.match.facts)[:_MOST_PLACES]),
-        call=f"suture.heal(history{named})" if is_mended else "",
-        command=f"suture heal FILE{chosen} --in-place" if is_mended else "",
+        call=f"suture.heal(history{named})" if rule.healed else "",
+        command=f"suture heal FILE{chosen} --in-place" if rule.healed else "",
         relay=relay,
     )
 
@@ -144,19 +140,10 @@ def _goal(known: _Known, said: Said) -> Target:
     """What the history is to be healed for: the dialect that has the rule, where it is one dialect's."""
     if known.format == "anthropic" and _is_converse(said):
         return Target("bedrock")
-    return Target(known.format, next(_dialects(known), ""))
+    return Target(known.format, known.rule.variant)
 
 
 def _is_converse(said: Said) -> bool:
     """Whether Anthropic's words came through Bedrock's Converse, where the history is in Bedrock's format."""
     words = said.words
     return "bedrock" in FORMATS and (" converse operation " in words or " model returned the following errors " in words)
-
-
-def _dialects(known: _Known) -> Iterator[str]:
-    """The dialects that a rule names first and that its format knows."""
-    form = format_of(known.format)
-    plain = form.limits("")
-    for word in known.rule.models.lower().replace(",", " ").split()[:1]:
-        if msgspec.structs.replace(form.limits(word), model=None) != plain:
-            yield word

@@ -16,7 +16,7 @@ from suture.formats.anthropic import check as anthropic_check
 from suture.formats.anthropic import settling, tools, write
 from suture.formats.anthropic.rules import RULE_OF, RULES
 from suture.formats.anthropic.write import NAME
-from suture.formats.base import Choice, Decoded, Json, Left, Offer, Rewritten, Settled, Written
+from suture.formats.base import Choice, Decoded, Json, Left, Offer, Rewritten, Settled, Written, split
 from suture.formats.limits import Limits, Pictures
 from suture.formats.rule import Finding, Rule
 from suture.formats.wire import (
@@ -92,7 +92,8 @@ class Anthropic:
 
     def limits(self, variant: str) -> Limits:
         """What a model or a dialect of that name takes."""
-        version = _MODEL.search(variant)
+        dialect, model = split(variant, self.dialects)
+        version = _MODEL.search(model)
         return Limits(
             id_pattern="^[a-zA-Z0-9_-]+$",
             ids_unique_in="history",
@@ -103,14 +104,14 @@ class Anthropic:
             system="apart",
             calls_last=True,
             trailing_space=False,
-            alternate=variant in DIALECTS,
-            tools="needed" if variant in DIALECTS else "free",
-            pictures=_OLDER if variant in DIALECTS else Pictures(),
+            alternate=bool(dialect),
+            tools="needed" if dialect else "free",
+            pictures=_OLDER if dialect else Pictures(),
             thought_pattern=_SIGNATURE,
             server_ids="^srvtoolu_[a-zA-Z0-9_]+$",
             prefill=version is None or (int(version[1]), int(version[2] or 0)) < (4, 6),
             reasoning="signed",
-            model=None if variant in DIALECTS else variant or None,
+            model=model or None,
         )
 
     def misfit(self, message: Json) -> str | None:

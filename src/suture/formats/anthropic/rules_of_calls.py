@@ -175,6 +175,7 @@ RULES = (
             "cannot be modified. These blocks must remain as they were in the original response."
         ),
         evidence="anthropics/anthropic-sdk-csharp#242, dust-tt/dust#28541, can1357/oh-my-pi#6496",
+        healed=False,
     ),
     Rule(
         id="ANT-CALLER-SRC",
@@ -211,5 +212,6 @@ RULES = (
         since="2024; the API itself takes it now",
         models="relay, bedrock",
         evidence="anthropics/anthropic-sdk-python#494, BerriAI/litellm",
+        variant="relay",
     ),
 )

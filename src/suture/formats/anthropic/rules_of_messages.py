@@ -8,11 +8,12 @@ RULES = (
     Rule(
         id="ANT-UNKNOWN-BLOCK",
         statement="Blocks are of the kinds that the API version knows.",
-        mend="Words of another API become a text; an unknown block is sent as it is; one without a type is refused.",
+        mend="Words of another API become a text; an unknown block is sent as it is; one without a type is left out.",
         error="messages.{i}.content.{j}: Input tag '{block}' found using 'type' does not match any of the expected tags",
         texts=(r"input tag '[^']{1,64}' found using '?type'? does not match",),
         certainty="R",
         evidence="vercel/ai packages/anthropic fixture anthropic-fallback-replay-without-beta.error.json",
+        healed=False,
     ),
     Rule(
         id="ANT-EMPTY-TEXT",
@@ -55,6 +56,7 @@ RULES = (
         since="2026-02",
         models="Claude 4.6 and later",
         evidence="vercel/ai#12296, anomalyco/opencode#13768, langchain-ai/deepagents#1585",
+        variant="claude-opus-4-6",
     ),
     Rule(
         id="ANT-ALTERNATE",
@@ -64,6 +66,7 @@ RULES = (
         texts=(r"roles must alternate between",),
         models="relay, bedrock",
         evidence="FlowiseAI/Flowise#2006, coaidev/coai#209, BerriAI/litellm#3474",
+        variant="relay",
     ),
     Rule(
         id="ANT-FIRST-USER",
@@ -95,6 +98,7 @@ RULES = (
         error='messages: Unexpected role "{role}". Allowed roles are "user" or "assistant"',
         severity="DEG",
         certainty="M",
+        healed=False,
     ),
     Rule(
         id="ANT-FIELD",
@@ -104,6 +108,7 @@ RULES = (
         severity="DEG",
         certainty="R",
         evidence="langchain-ai/langchain#31208, RooCodeInc/Roo-Code#11429",
+        healed=False,
     ),
     Rule(
         id="ANT-SURROGATE",

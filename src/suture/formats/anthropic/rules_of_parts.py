@@ -15,6 +15,7 @@ RULES = (
         ),
         texts=(r"expected '?thinking'? or '?redacted_thinking'?, but found",),
         evidence="anomalyco/opencode#3077, Kilo-Org/kilocode#5219, OpenRouterTeam/ai-sdk-provider#162",
+        healed=False,
     ),
     Rule(
         id="ANT-THINK-SIG-REQ",

@@ -66,6 +66,7 @@ RULES = by_id(
         texts=("cannot be provided in the same turn",),
         evidence="langchain-ai/langchain-aws#141, strands-agents/harness-sdk#1223, quarkiverse/quarkus-langchain4j#1983",
         models="Llama, Mistral, Cohere",
+        variant="us.meta.llama3-3-70b-instruct-v1:0",
     ),
     Rule(
         id="BDR-BLANK-TEXT",
@@ -161,6 +162,7 @@ RULES = by_id(
         certainty="C",
         evidence="earendil-works/pi packages/ai amazon-bedrock.ts",
         models="all; which way depends on the model",
+        variant="us.amazon.nova-pro-v1:0",
     ),
     Rule(
         id="BDR-REASON-MODEL",
@@ -170,6 +172,7 @@ RULES = by_id(
         texts=("cannot contain reasoning content",),
         evidence="langchain-ai/langchain-aws#401, strands-agents/harness-sdk#651, zed-industries/zed#32341",
         models="DeepSeek",
+        variant="us.deepseek.r1-v1:0",
     ),
     Rule(
         id="BDR-DOC-NAME",
@@ -186,9 +189,10 @@ RULES = by_id(
     Rule(
         id="BDR-RESULT-MEDIA",
         statement="Results hold pictures and documents for Claude and Nova alone.",
-        mend="They follow the whole batch in a message of the user's, and the result says so.",
+        mend="They follow the batch in a message of the user's; a result that held nothing else says so.",
         certainty="D",
         models="Llama, Mistral, Cohere, DeepSeek",
+        variant="us.meta.llama3-3-70b-instruct-v1:0",
     ),
     Rule(
         id="BDR-BLOCKS",
@@ -230,6 +234,7 @@ RULES = by_id(
         texts=(r"member\.role' failed to satisfy constraint",),
         severity="DEG",
         certainty="D",
+        healed=False,
     ),
     Rule(
         id="BDR-FIELD",
@@ -239,6 +244,7 @@ RULES = by_id(
         texts=(r"unknown parameter in messages\[\d+\]:",),
         severity="DEG",
         certainty="D",
+        healed=False,
     ),
     *[ANTHROPIC[id] for id in _OF_CLAUDE],
 )

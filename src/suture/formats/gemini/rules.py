@@ -75,6 +75,7 @@ RULES = by_id(
         evidence="ai.google.dev/gemini-api/docs/thought-signatures, vercel/ai#15550, earendil-works/pi#1829",
         since="2025-11",
         models="Gemini 3 and later",
+        variant="gemini-3-pro",
     ),
     Rule(
         id="GEM-SIG-PLACE",
@@ -95,7 +96,7 @@ RULES = by_id(
     Rule(
         id="GEM-PARTS-EMPTY",
         statement="A content has a part at least.",
-        mend="It is left out; one of the user's that stands between two of the model's says that it was empty.",
+        mend="One of the user's says that it was empty, but for one behind another of the user's; that and the model's go.",
         error="* GenerateContentRequest.contents[{i}].parts: contents.parts must not be empty.",
         texts=(r"contents\W.{0,40}parts must not be empty", "at least one parts field"),
         evidence="vercel/ai#3775, egoist/chatwise-releases#250, genkit-ai/genkit#3690, langgenius/dify#30566",
@@ -184,6 +185,7 @@ RULES = by_id(
         certainty="C",
         evidence="pi-mono requiresToolCallId",
         models="claude-*, gpt-oss-*",
+        variant="claude-sonnet-4-5",
     ),
     # What the catalogue of rules has no name for.
     Rule(
@@ -220,6 +222,7 @@ RULES = by_id(
         texts=(r"unknown name .* at 'contents\[\d+\]\.parts\[\d+\]'",),
         severity="DEG",
         certainty="M",
+        healed=False,
     ),
     Rule(
         id="GEM-FIELD",
@@ -229,6 +232,7 @@ RULES = by_id(
         texts=(r"unknown name .* at 'contents\[\d+\]'",),
         severity="DEG",
         certainty="M",
+        healed=False,
     ),
     Rule(
         id="GEM-SURROGATE",

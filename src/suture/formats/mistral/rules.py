@@ -132,7 +132,7 @@ RULES = by_id(
     Rule(
         id="MIS-IMG-ROLE",
         statement="Pictures stand in the user's messages alone.",
-        mend="The picture moves into a message of the user's behind the whole batch of results.",
+        mend="That of a result moves into a message of the user's behind the batch; any other is left out and reported.",
         error="ImageURLChunk cannot be used in {role} message.",
         texts=(r"chunk cannot be used in \w+ message", "unexpected content chunk types in"),
         certainty="C",
@@ -145,6 +145,7 @@ RULES = by_id(
         error="Unexpected role '{role}'",
         severity="DEG",
         certainty="D",
+        healed=False,
     ),
     Rule(
         id="MIS-FIELD",
@@ -154,18 +155,21 @@ RULES = by_id(
         texts=(r"messages\W.{1,60}extra inputs are not permitted", r"messages\W.{1,60}extra_forbidden"),
         severity="DEG",
         certainty="M",
+        healed=False,
     ),
     Rule(
         id="MIS-THINK",
         statement="Thinking stands in chunks of its own, and is only good for the model that made it.",
         mend="Thinking of others is left out and reported; Mistral's own stays.",
         certainty="I",
+        healed=False,
     ),
     Rule(
         id="MIS-CHUNK",
         statement="A part of the conversation for which Mistral has no chunk is not sent.",
         mend="The part is left out of a request of suture's own; in a history it is sent as it is.",
         certainty="D",
+        healed=False,
     ),
     Rule(
         id="MIS-SURROGATE",

@@ -20,6 +20,7 @@ COPIES = by_id(
         ),
         evidence="earendil-works/pi#3636, JohnnyZ93/oai-compatible-copilot#215, esengine/DeepSeek-Reasonix#8902",
         models="deepseek, with thinking on",
+        variant="deepseek",
     ),
     Rule(
         id="KIMI-REASONING",
@@ -29,6 +30,7 @@ COPIES = by_id(
         texts=("thinking is enabled but reasoning_content is missing",),
         evidence="mastra-ai/mastra#12592, farion1231/cc-switch#2365, spacedriveapp/spacebot#364, HKUDS/nanobot#1313",
         models="kimi, moonshot, with thinking on",
+        variant="kimi",
     ),
     Rule(
         id="KIMI-ID",
@@ -39,6 +41,7 @@ COPIES = by_id(
         certainty="R",
         evidence="maximhq/bifrost#5097",
         models="kimi, moonshot",
+        variant="kimi",
     ),
     Rule(
         id="QWEN-PAIR",
@@ -53,6 +56,7 @@ COPIES = by_id(
         ),
         evidence="QwenLM/qwen-code#869, QwenLM/qwen-code#2360, philschmid/mcp-openai-gemini-llama-example#5",
         models="qwen",
+        variant="qwen",
     ),
     Rule(
         id="GLM-1214",
@@ -67,6 +71,7 @@ COPIES = by_id(
         ),
         evidence="MetaGLM/zhipuai-sdk-python-v4#14, anomalyco/opencode#2557, songquanpeng/one-api#1153",
         models="glm",
+        variant="glm",
     ),
     Rule(
         id="MM-TOOLID",
@@ -81,6 +86,7 @@ COPIES = by_id(
         ),
         evidence="MiniMax-AI/MiniMax-M2#76, Kilo-Org/kilocode#3967, agent0ai/agent-zero#1754",
         models="minimax",
+        variant="minimax",
     ),
     Rule(
         id="MM-PARAMS",
@@ -90,6 +96,7 @@ COPIES = by_id(
         texts=("function parameters is empty",),
         evidence="QwenLM/qwen-code#11834, QwenLM/qwen-code#11905",
         models="minimax",
+        variant="minimax",
     ),
     Rule(
         id="GRQ-UNKNOWN-PROP",
@@ -103,6 +110,7 @@ COPIES = by_id(
         certainty="R",
         evidence="karthink/gptel#774, julep-ai/julep#885",
         models="groq",
+        variant="groq",
     ),
     Rule(
         id="GRQ-TOOL-NOT-LISTED",
@@ -113,6 +121,7 @@ COPIES = by_id(
         certainty="R",
         evidence="mastra-ai/mastra#9688",
         models="groq",
+        variant="groq",
     ),
     Rule(
         id="VLLM-ARGS-JSON",
@@ -128,6 +137,7 @@ COPIES = by_id(
         evidence="vllm-project/vllm#47761, #43995, #48922, huggingface/physics-intern#6",
         since="guarded since vllm-project/vllm#48922",
         models="vllm",
+        variant="vllm",
     ),
     Rule(
         id="LCPP-ARGS-JSON",
@@ -138,6 +148,7 @@ COPIES = by_id(
         certainty="R",
         evidence="OpenHands/software-agent-sdk#2887",
         models="llamacpp",
+        variant="llamacpp",
     ),
     Rule(
         id="TMPL-ALTERNATE",
@@ -147,6 +158,7 @@ COPIES = by_id(
         texts=("conversation roles must alternate", r"user and assistant roles should be alternating"),
         evidence="vllm-project/vllm#6862, ggml-org/llama.cpp#19851, perplexityai/api-discussion#265",
         models="strict-template, perplexity; vllm, llamacpp, lmstudio serving Gemma, Mistral and the like",
+        variant="strict-template",
     ),
     Rule(
         id="TMPL-LAST",
@@ -156,6 +168,7 @@ COPIES = by_id(
         texts=("assistant messages at the end of the list", "assistant response prefill is incompatible"),
         certainty="M",
         models="strict-template",
+        variant="strict-template",
     ),
     Rule(
         id="OLC-CONTENT",
@@ -169,15 +182,17 @@ COPIES = by_id(
         certainty="R",
         evidence="ollama/ollama#10328",
         models="ollama",
+        variant="ollama",
     ),
     Rule(
         id="XAI-CONTENT",
         statement="Each message has at least one piece of content.",
-        mend="A message of the user's that holds nothing says so.",
+        mend="A message that holds nothing says so.",
         error="Each message must have at least one content element.",
         texts=("each message must have at least one content element",),
         certainty="M",
         models="xai, openrouter",
+        variant="xai",
     ),
     Rule(
         id="ORT-ID",
@@ -186,6 +201,7 @@ COPIES = by_id(
         certainty="R",
         evidence="router-for-me/CLIProxyAPI#497, BerriAI/litellm#23510",
         models="openrouter",
+        variant="openrouter",
     ),
     Rule(
         id="COH-CALL",
@@ -200,6 +216,7 @@ COPIES = by_id(
         evidence="oracle/langchain-oracle#10",
         since="v2, Command A; Command R went on without the results",
         models="cohere",
+        variant="cohere",
     ),
     Rule(
         id="COH-EMPTY",
@@ -212,6 +229,7 @@ COPIES = by_id(
         ),
         evidence="langchain-ai/langchain-cohere#15, oracle/langchain-oracle#9, cohere-ai/cohere-python#525",
         models="cohere",
+        variant="cohere",
     ),
     Rule(
         id="OLL-ARGS-OBJ",
@@ -224,6 +242,7 @@ COPIES = by_id(
         texts=(r"cannot unmarshal \w+ into go struct field \S*arguments",),
         evidence="aliasrobotics/cai#76, neuron-core/neuron-ai#219, rashadphz/farfalle#89",
         models="ollama-native",
+        variant="ollama-native",
     ),
     Rule(
         id="OLL-CONTENT-STR",
@@ -234,6 +253,7 @@ COPIES = by_id(
         certainty="R",
         evidence="lennartpollvogt/ollama-instructor#11",
         models="ollama-native",
+        variant="ollama-native",
     ),
     Rule(
         id="OLL-ORDER",
@@ -242,5 +262,6 @@ COPIES = by_id(
         severity="DEG",
         certainty="I",
         models="ollama-native",
+        variant="ollama-native",
     ),
 )

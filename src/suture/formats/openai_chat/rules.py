@@ -138,7 +138,7 @@ _OPENAI = by_id(
     Rule(
         id="OAI-IMG-ROLE",
         statement="Pictures stand in the user's messages alone.",
-        mend="The picture moves into a message of the user's behind the whole batch of results.",
+        mend="That of a result moves into a message of the user's behind the batch; any other is left out and reported.",
         error=(
             "Invalid 'messages[{i}]'. Image URLs are only allowed for messages with role 'user', but this message with "
             "role '{role}' contains an image URL."
@@ -158,6 +158,7 @@ _OPENAI = by_id(
             "invalid message role: system",
         ),
         evidence="earendil-works/pi#1048, eclipse-theia/theia#15144",
+        variant="compatible",
     ),
     Rule(
         id="OAI-LEGACY-FUNCTION",
@@ -167,6 +168,7 @@ _OPENAI = by_id(
         certainty="R",
         evidence="crazyyanchao/llmcompiler#1",
         texts=("unknown variant 'function'", "unknown variant 'function_call'"),
+        variant="compatible",
     ),
     Rule(
         id="OAI-NULL-DIALECT",
@@ -181,6 +183,7 @@ _OPENAI = by_id(
             r"content'? ?: ?value must be a string",
         ),
         models="ollama, lmstudio: an empty text; nim: null; groq and strict templates: no list of words",
+        variant="ollama",
     ),
     Rule(
         id="OAI-TOOL-DESC",
@@ -202,6 +205,7 @@ _OPENAI = by_id(
         error="Invalid value: '{role}'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', ...",
         severity="DEG",
         certainty="M",
+        healed=False,
     ),
     Rule(
         id="OAI-REASONING",
@@ -211,12 +215,14 @@ _OPENAI = by_id(
         texts=(r"property 'reasoning\w{0,20}' is unsupported",),
         certainty="R",
         evidence="karthink/gptel#774, julep-ai/julep#885",
+        healed=False,
     ),
     Rule(
         id="OAI-PART",
         statement="A part of the conversation that has no form in Chat Completions is not sent.",
-        mend="The part is left out of a request of suture's own; in a history it is sent as it is.",
+        mend="In a history it is sent as it is; an unreadable one, and any in a request of suture's own, is left out.",
         certainty="D",
+        healed=False,
     ),
     Rule(
         id="OAI-SURROGATE",

@@ -58,7 +58,7 @@ class _Check:
         self.longest = limits.id_length or 1 << 30
         self.id_fits = re.compile(limits.id_pattern).search
         self.name_fits = re.compile(limits.name_pattern).search
-        self.no_status = limits.model in COPIES
+        self.no_status = not limits.item_status
         self.found: list[Finding] = []
         self.pairs = Pairs(unique_in_history=limits.ids_unique_in == "history")
         self.links = Links(request, limits)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from suture.errors import HistoryError
-from suture.formats.base import Choice, Decoded, Json, Left, Offer, Rewritten, Settled, Written
+from suture.formats.base import Choice, Decoded, Json, Left, Offer, Rewritten, Settled, Written, split
 from suture.formats.limits import Limits
 from suture.formats.openai_responses import check as responses_check
 from suture.formats.openai_responses import read, tools, write
@@ -40,6 +40,7 @@ class OpenAIResponses:
 
     def limits(self, variant: str) -> Limits:
         """What that dialect or model takes."""
+        dialect, model = split(variant, self.dialects)
         return Limits(
             id_length=64,
             words_before_calls=True,
@@ -47,7 +48,8 @@ class OpenAIResponses:
             item_ids=True,
             goes_on=frozenset(("previous_response_id", "conversation")),
             references=frozenset(("item_reference",)),
-            model=variant or None,
+            item_status=not dialect,
+            model=model or None,
         )
 
     def misfit(self, message: Json) -> str | None:

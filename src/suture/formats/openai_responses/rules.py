@@ -157,7 +157,7 @@ RULES = by_id(
     Rule(
         id="RSP-CHAIN-FULL",
         statement="A request that goes on behind a stored response holds what is new, and nothing that is stored.",
-        mend="Where the user's words end it, only they are sent; else the caller has to choose.",
+        mend="What stands behind the last thing a model made is sent, outputs too; where nothing does, the caller chooses.",
         error="Duplicate item found with id {id}. Remove duplicate items from your input and try again.",
         certainty="R",
         evidence="Azure/azure-sdk-for-python#46092, bigduu/Bamboo-agent#520",
@@ -177,6 +177,7 @@ RULES = by_id(
         error="Unknown parameter: 'input[{i}].{field}'.",
         severity="DEG",
         certainty="M",
+        healed=False,
     ),
     Rule(
         id="RSP-ARGS-STRING",
@@ -212,6 +213,7 @@ RULES = by_id(
         statement="A part or item that has no form in Responses is not sent.",
         mend="It is left out of a request of suture's own; in a history it is sent as it is.",
         certainty="D",
+        healed=False,
     ),
     Rule(
         id="RSP-EMPTY-MSG",
@@ -235,6 +237,7 @@ RULES = by_id(
         error="Invalid value: '{role}'. Supported values are: 'assistant', 'system', 'developer', and 'user'.",
         severity="DEG",
         certainty="M",
+        healed=False,
     ),
     Rule(
         id="RSP-SURROGATE",

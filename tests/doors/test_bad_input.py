@@ -49,6 +49,11 @@ ROWS = (
         "latin.json", b'[{"role": "user",\n"content": "\xe9"}]', ":2: byte 30 (0xe9) is not UTF-8. Save the file as UTF-8."
     ),
     Row("utf-16.json", f"[{MESSAGE}]".encode("utf-16"), ": the file is UTF-16, and JSON is UTF-8. Save it as UTF-8."),
+    Row(
+        "twice.json",
+        b'[{"role": "tool", "tool_call_id": "c", "content": "real", "content": ""}]',
+        ": not JSON: an object has the key 'content' twice; keep the one that is meant.",
+    ),
     Row("nan.json", b'[{"role": "user", "n": NaN}]', ": not JSON: NaN is no JSON number; use null or a text instead."),
     Row(
         "infinite.json",

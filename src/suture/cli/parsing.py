@@ -155,7 +155,20 @@ def _messages(text: str, name: str) -> list[object]:
 
 
 def _json(text: str) -> object:
-    return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+    """The value; two values under one key would be one of them lost, so that is an error."""
+    value: object = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+    # As many quotes as there were: no key is gone. Where a text escapes its quotes otherwise, the second reading tells.
+    if json.dumps(value, ensure_ascii=False).count('"') != text.count('"'):
+        json.loads(text, object_pairs_hook=_once)
+    return value
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for key, value in pairs:
+        if found.setdefault(key, value) != value:
+            raise ValueError(f"an object has the key {key[:40]!r} twice; keep the one that is meant")
+    return found
 
 
 def _refuse_constant(constant: str) -> NoReturn:

@@ -10,42 +10,44 @@ import re
 
 from suture.messages import Text, ToolResult
 
-# A stand-in that names its subject may go on as it likes; without one, nothing but a reason may follow, since results
-# begin with such words too: `Cancelled order 42, refund issued.`
+# A stand-in names what it stands for, or says nothing but why. Results begin so too, as in `Cancelled order 42`, so what
+# follows holds no number, unless it is a time, or the text is our own.
 _STAND_IN = re.compile(
     r"""
     ^\W*(?:[\w-]+\]\W+)?(?:error\W+)?                                        # `[openclaw] `, `Error: `
     (?:
-        (?:the\ |this\ |previous\ |your\ )*
+        this\ call\ (?:was\ not\ run|did\ not\ finish|was\ started,|ran,).*             # ours
+      | (?:the\ |this\ |previous\ |your\ )*
         (?:(?:tool|function)(?:['\ ]s)?\ )?(?:call|use|execution|run|result|response|output|tool|function)
         (?:\ ['"`]?[\w.-]+['"`]?)??(?:\ with\ id\ \S+)?
         (?:\ was|\ is|\ has\ been|\ got)?
         (?:
             [/\ ](?:interrupted|aborted|cancell?ed|skipped)\b                 # Riffer, Codex, Strands, deepagents
-          | \ (?:missing|lost|unavailable|not\ (?:available|recorded|found))\b # qwen-code
+          | (?<=result|sponse)\ (?:missing|lost|unavailable|not\ (?:available|recorded))\b       # qwen-code
           | \ not\ (?:run|executed|completed|finished)\b                      # turnsafe, Mistri, Pydantic AI
-          | \ did\ not\ (?:run|complete|finish|return)\b                      # ours
-          | \ (?:was\ started|ran),\ and\ its\ (?:outcome|result)\b           # ours
-          | \ (?:rejected|declined|denied)\ by\b
+          | \ did\ not\ (?:run|complete|finish|return)\b
+          | \ (?:rejected|declined|denied)\ by\ (?:the\ )?(?:user|human|operator|reviewer|policy)\b
         )
-      | request\ interrupted\ by\ user\b                                     # Claude Code
-      | (?:missing|synthetic)\ (?:error\ )?(?:tool\ )?(?:result|output)\b      # openclaw
-      | no\ tool\ (?:result|output)\b
+        (?!\ because\b|\ after\ \w+ing\b)\D*
+      | request\ interrupted\ by\ user(?:\ for\ tool\ use)?\W*                # Claude Code
+      | (?:missing|synthetic)\ (?:error\ )?(?:tool\ )?(?:result|output)\b\D*   # openclaw
+      | no\ tool\ (?:result|output)\b\D*
       | (?:
             (?:was\ )?(?:interrupted|aborted|cancell?ed|skipped)(?:/\w+)?
-          | (?:was\ )?(?:rejected|declined|denied)(?=\ by\b)
+          | (?:was\ )?(?:rejected|declined|denied)(?=\ by\ (?:the\ )?(?:user|human|operator|reviewer|policy)\b)
           | (?:was\ )?(?:not|never)\ (?:run|executed|completed|finished)
           | did\ not\ (?:run|complete|finish|return)
           | no\ result(?:\ (?:was\ )?(?:provided|available|recorded|returned|received|produced))?  # pi, Roo
         )
         (?:\W+by\ (?:the\ )?\w+)?
-        (?:\W+(?:interrupted|aborted|cancell?ed|lost|because|before|after|during|due\ to|since|as|or\ its)\b[^,;\n]{0,120}
-          |\ for\ (?:this|the|that|tool)\b[^,;\n]{0,80}
-          |\ \([^()\n]{0,80}\)
-        )?\W*$
-    )
+        (?:\W+(?:interrupted|aborted|cancell?ed|lost|because|before|during|due\ to|since|as|or\ its)\b[^,;\d\n]{0,120}
+          |\W+after\ [\d.]+\ ?(?:m?s|sec(?:ond)?s?|min(?:ute)?s?)\b
+          |\ for\ (?:this|the|that)\b[^,;\d\n]{0,80}|\ for\ tool\ call\ \S+
+          |\ \((?=[^()]*(?:repair|interrupt|abort|restart|time|history|cancel|user))[^()\d\n]{0,80}\)
+        )?\W*
+    )$
     """,
-    re.IGNORECASE | re.VERBOSE,
+    re.IGNORECASE | re.VERBOSE | re.DOTALL,
 )
 _LONGEST = 300
 

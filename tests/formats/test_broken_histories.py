@@ -46,6 +46,7 @@ def test_whatever_happened_to_a_history_it_moves_on(format: str, data: st.DataOb
     target = data.draw(st.sampled_from([name for name in FORMATS if name != format]), label="target")
     other = convert(history, format, target)
     assert unsaid(history, other) == []
+    assert [str(change) for change in other.changes if not change.rules] == []
     assert [each for each in diagnose(other.history, target) if each.severity == "REJ" and not each.hint] == []
     assert heal(other.history, target).history is other.history
 

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suture.formats import FORMATS, format_of
+from suture.formats import FORMATS, detect, format_of
 from suture.formats.base import Choice, Offer
 from suture.healing import Healed, convert, fit
+from suture.healing.converting import REST_ELSEWHERE
 from suture.messages import Message, User
 
 Json = dict[str, Any]
@@ -159,3 +160,55 @@ def test_tools_of_a_request_of_our_own_are_held_to_rules() -> None:
     out = fit(said, "openai-chat", "gpt-5", offers=[Offer("f", "x" * 5000, SCHEMA)])
     assert [change.rules for change in out.changes] == [("OAI-TOOL-DESC",)]
     assert fit(said, "openai-chat", "gpt-5", offers=[Offer("f", "d", SCHEMA)]).changes == []
+
+
+FOUND = {"type": "web_search_result", "title": "TITLE", "url": "http://u", "encrypted_content": "x"}
+SEARCHED = [
+    {"role": "user", "content": "q"},
+    {
+        "role": "assistant",
+        "content": [
+            {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "x"}},
+            {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [FOUND]},
+            {"type": "text", "text": "a"},
+        ],
+    },
+    {"role": "user", "content": "and?"},
+]
+
+
+@pytest.mark.parametrize("target", [name for name in FORMATS if name != "anthropic"])
+def test_what_a_providers_tool_found_goes_over_as_words(target: str) -> None:
+    """Its blocks are nobody else's; a few words say what was asked and found, and the report has the rest."""
+    other = convert(SEARCHED, "anthropic", target)
+    assert "[Used the tool web_search (x): TITLE (http://u)]" in str(other.history)
+    assert "encrypted_content" in str([change.detail for change in other.changes])
+    assert all(change.rules for change in other.changes)
+
+
+@pytest.mark.parametrize("target", [name for name in FORMATS if name not in ("openai-chat", "mistral")])
+def test_a_function_call_of_old_goes_over_as_a_call(target: str) -> None:
+    """It is told as that, under the rule of who knew it, and not as something that was left out."""
+    old = [
+        {"role": "user", "content": "q"},
+        {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": '{"a": 1}'}},
+        {"role": "function", "name": "f", "content": "r"},
+    ]
+    other = convert(old, "openai-chat", target)
+    assert {change.rules[0] for change in other.changes if change.code == "CALL_LEGACY"} == {"OAI-LEGACY-FUNCTION"}
+    assert [change for change in other.changes if change.code == "FIELD_UNKNOWN"] == []
+
+
+def test_a_request_that_goes_on_elsewhere_is_not_the_whole_conversation() -> None:
+    """What the provider has cannot be converted, and the caller is told."""
+    request = {"previous_response_id": "resp_1", "input": [{"role": "user", "content": "and?"}]}
+    assert REST_ELSEWHERE in convert(request, "openai-responses", "anthropic").hints
+    assert REST_ELSEWHERE not in convert({"input": request["input"]}, "openai-responses", "anthropic").hints
+
+
+def test_a_slip_is_no_sign_of_mistral_beside_another_makers_model() -> None:
+    """A picture's address as a text is Mistral's own shape, and a common slip elsewhere."""
+    messages = [{"role": "user", "content": [{"type": "image_url", "image_url": "https://x"}]}]
+    assert detect({"model": "gpt-4o", "messages": messages}) == "openai-chat"
+    assert detect({"model": "mistral-large-latest", "messages": messages}) == "mistral"
+    assert detect(messages) == "mistral"

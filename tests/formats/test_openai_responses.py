@@ -463,6 +463,7 @@ def test_of_two_outputs_for_a_stored_call_the_real_one_counts(outputs: list[str]
         ([U, call(), out()], [out()]),
         ([U, call(), out("c0"), out(), user("and?")], [out("c0"), out(), user("and?")]),
         ([U, call(), out(), call("c2"), out("c2"), user("and?")], [out("c2"), user("and?")]),
+        ([U, call(), out(), out("c0"), call("c2"), out("c2")], [out("c0"), call("c2"), out("c2")]),
         ([U, call(), out(), DONE], None),
         ([U, RS, said(id="msg_1"), DONE, U], None),
     ],
@@ -478,6 +479,21 @@ def test_a_chain_is_not_sent_in_full(given: list[Json], left: list[Json] | None)
         assert outcome.history == {**request, "input": left}
         assert outcome.hints == []
         assert {change.code for change in outcome.changes} == {"CHAIN_CONFLICT"}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [out("c0"), call("c2"), out("c2")],
+        [out("c0"), said(id="msg_1"), user("next"), call("c2"), out("c2")],
+        [out("c0"), out("c1"), call("c2"), out("c2"), user("and?")],
+    ],
+)
+def test_what_begins_with_the_output_of_a_stored_call_is_new(given: list[Json]) -> None:
+    """The steps since the stored response may be sent along; nothing of them is stored."""
+    request = {"previous_response_id": "resp_1", "input": given}
+    assert diagnose(request, FORMAT) == []
+    assert heal(request, FORMAT).history is request
 
 
 def test_an_assistant_message_of_the_callers_is_no_chain() -> None:

@@ -197,6 +197,14 @@ def test_other_peoples_texts_are_known_too(text: str) -> None:
         "Aborted after 3 rows; 3 rows were written, ids 4, 5, 6",
         "Call 42 minutes long",
         "Result: lost luggage found in Bern",
+        "Execution was skipped because the file exists",
+        "Call interrupted: 3 rows written",
+        "The run was aborted after writing 40 rows to orders",
+        "Error: call did not complete, charged 5 EUR",
+        "output not found in directory; created /tmp/x",
+        "Request interrupted by user: balance 500",
+        "Rejected by bank",
+        "Skipped (already up to date)",
     ],
 )
 def test_real_results_are_not(text: str) -> None:

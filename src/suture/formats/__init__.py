@@ -123,6 +123,8 @@ def detect(history: object, usual: str | None = None) -> str:
     key = format_of(names[0]).key
     messages = messages_of(history, key)
     signs = _signs(messages, names, key)
+    if "mistral" in signs and _is_for_others(history):
+        signs = {"openai-chat": signs["mistral"]}  # what is Mistral's own is a slip there
     if len(signs) > 1:
         found = ", ".join(f"{name}: {sign}" for name, sign in signs.items())
         raise UnknownFormat(
@@ -172,6 +174,12 @@ def _is_for_mistral(history: object, messages: Sequence[Json], usual: str | None
     model = history.get("model") if isinstance(history, dict) else None
     told = _MISTRAL.fullmatch(model) if isinstance(model, str) else usual == "mistral"
     return bool(told) and all(format_of("mistral").misfit(message) is None for message in messages)
+
+
+def _is_for_others(history: object) -> bool:
+    """Whether the request's model is none of Mistral's, wherever that is served."""
+    model = history.get("model") if isinstance(history, dict) else None
+    return isinstance(model, str) and bool(model) and re.search("stral|mixtral", model, re.IGNORECASE) is None
 
 
 def _by_what_stands_beside(history: object, messages: Sequence[Json], fitting: Sequence[str]) -> str | None:

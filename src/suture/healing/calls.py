@@ -48,7 +48,7 @@ def _readable(call: ToolCall, *, as_text: bool) -> tuple[dict[str, object], str,
     if arguments is None:
         code = "ARGS_NOT_OBJECT" if error == "invalid_arguments" else "ARGS_UNPARSABLE"
         return {"_raw": scrub(call.raw or "")}, code, "kept the unreadable arguments under '_raw' of an object"
-    if not arguments:
+    if not arguments and not (call.raw or "").strip():
         return {}, "ARGS_TYPE", "wrote arguments that were not there as an empty object"
     if as_text:
         return arguments, "SURROGATE_LONE", "replaced halves of surrogate pairs"

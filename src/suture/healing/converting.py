@@ -8,6 +8,7 @@ import msgspec
 
 from suture.formats.base import Format, Json, Left, Offer, model_of
 from suture.formats.limits import Limits
+from suture.healing.faults import is_partial
 from suture.healing.given import checked
 from suture.healing.healing import requested
 from suture.healing.losses import losses, of_tools
@@ -46,6 +47,8 @@ _HANDOFF: Mapping[str, str] = {
 # What of a schema leaves it one of an object of whatever fields.
 _SAYS_NOTHING = frozenset(("type", "properties", "required", "title", "$schema"))
 
+REST_ELSEWHERE = "only what the request holds was converted; the rest of the conversation is at its provider"
+
 
 def converted(history: object, source: Format, form: Format, limits: Limits) -> Healed:
     """`convert` between formats that are known."""
@@ -76,6 +79,8 @@ def converted(history: object, source: Format, form: Format, limits: Limits) -> 
     lost, whole = of_tools(left)
     keys = [key for key in given.request if key not in (source.key, *source.head_keys, *source.tool_keys)]
     hints = [f"not carried over: {', '.join([*keys, *whole])}"] if keys or whole else []
+    if is_partial(given.request, source, source.limits("")):
+        hints.append(REST_ELSEWHERE)
     return Healed(made.history, [*changes, *lost], list(dict.fromkeys([*made.hints, *hints])))
 
 
@@ -110,6 +115,8 @@ def _made_by(message: Message, maker: Origin) -> Message:
 
 def _handed_over(change: Change, source: Format, form: Format) -> Change:
     rule = _HANDOFF.get(change.code)
+    if not change.rules and rule is None:
+        rule = source.rule_of.get(change.code)  # what was mended is known at the source alone
     if rule == "X-THINK-FOREIGN" and source.name == form.name:
         rule = "X-THINK-MODEL"
     return change if rule is None else msgspec.structs.replace(change, rules=(*change.rules, rule))

@@ -7,7 +7,7 @@ goes with it. A request of our own names no stored item at all.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -42,17 +42,30 @@ ITEMS = (
 def chain(work: Work) -> None:
     """A request that goes on behind a stored response holds what came since, and nothing that is stored.
 
-    That is all behind the last thing that a model made: outputs too, since a response that has them would have been
-    followed by another of the model's.
+    That is all from the first output without a call, which is in the stored response. Else it is what stands behind the
+    last thing that a model made: outputs too, since a response that has them would have been followed by another.
     """
     if "CHAIN_CONFLICT" not in work.faults_of(None):
         return
-    new = len(work.messages)
-    while new and type(work.messages[new - 1]) is not Assistant:
-        new -= 1
+    new = _first_loose(work.messages)
+    if new is None:
+        new = len(work.messages)
+        while new and type(work.messages[new - 1]) is not Assistant:
+            new -= 1
     for at in range(new):
         work.note("CHAIN_CONFLICT", at, "left out what the stored response has", detail=in_full(work.messages[at]))
     work.keep([at >= new for at in range(len(work.messages))])
+
+
+def _first_loose(messages: Sequence[Message]) -> int | None:
+    """The index of the first result that no call before it asked for."""
+    called: set[str] = set()
+    for at, message in enumerate(messages):
+        if type(message) is Assistant:
+            called |= {call.id for call in message.calls}
+        elif type(message) is ToolResult and message.call_id not in called:
+            return at
+    return None
 
 
 def items(work: Work) -> None:

@@ -18,7 +18,7 @@ from suture.formats.wire import has_words, kept_of, own, rest, without_role
 from suture.messages import Message, Opaque, Part, Reasoning, System, ToolCall, ToolResult
 
 # What `ext` says of the shape in which something came; a call's own are its type and that its arguments were an object.
-NOTES = frozenset(("content", "role", "tool_calls", "type", "arguments"))
+NOTES = frozenset(("content", "role", "tool_calls", "function_call", "type", "arguments"))
 
 # Parts that are words, and the key under which those stand.
 _WORDS = {"text": "text"}

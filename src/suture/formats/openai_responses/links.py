@@ -41,6 +41,8 @@ class Links:
         self.any_reasoning = False
         self.unled: list[int] = []  # messages with an id and no reasoning before them
         self.stored: int | None = None  # the last item that a chain of responses must have
+        self.is_new = False  # an output came whose call is stored, so that all that follows is new
+        self.called: set[object] = set()
 
     def add(self, index: int, place: Place, item: Json) -> None:
         """The next item."""
@@ -55,7 +57,17 @@ class Links:
                 self._kept(index, item)
             elif not self.reasoned and "id" in item and not self.goes_on and not self.never_reasons:
                 self._without_reasoning(index, item)
-        if self.is_chained and _is_stored(place, item):
+        if self.is_chained and not self.is_new:
+            self._chained(index, place, item)
+
+    def _chained(self, index: int, place: Place, item: Json) -> None:
+        id = item.get("call_id")
+        if place == "output" and id not in self.called:
+            self.is_new = True
+            return
+        if place == "call":
+            self.called.add(id)
+        if _is_stored(place, item):
             self.stored = index
 
     def _reasoning(self, index: int, item: Json) -> None:
@@ -112,7 +124,7 @@ class Links:
         """The request goes on behind a stored response, and repeats what is stored."""
         sentence = "The request goes on behind 'previous_response_id', and repeats what that response has."
         new = self.items[last + 1 :]
-        is_clear = bool(new) and all(place_of(item) in ("said", "output") for item in new)
+        is_clear = self.is_new or (bool(new) and all(place_of(item) in ("said", "output") for item in new))
         hint = None if is_clear else CHAIN_HINT
         id = text_id(self.items[last].get("id")) or text_id(self.items[last].get("call_id"))
         return found("CHAIN_CONFLICT", "previous_response_id", sentence, hint=hint, id=id)

@@ -66,6 +66,8 @@ class Check:
                         self._assistant(index, message, content)
                 elif role not in ("user", "system"):
                     self._other(index, role)
+                elif len(message) > 2 and isinstance(calls := message.get("tool_calls"), list):
+                    self._misplaced(index, role, len(calls))
             if not isinstance(content, str):
                 self._content(index, message, role, content)
         self._pairing(open_tail=open_tail)
@@ -94,6 +96,11 @@ class Check:
             self.add(
                 "MESSAGE_EMPTY", f"messages[{index}]", "The assistant message says nothing and calls nothing.", i=index
             )
+
+    def _misplaced(self, index: int, role: str, count: int) -> None:
+        for at in range(count):
+            sentence = f"A call stands in a message of the role {role!r}."
+            self.add("CALL_MISPLACED", f"messages[{index}].tool_calls[{at}]", sentence, i=index, j=at)
 
     def _other(self, index: int, role: str) -> None:
         path = f"messages[{index}]"

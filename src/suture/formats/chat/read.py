@@ -57,7 +57,7 @@ class Reader:
             case "user":
                 if len(raw) == 2 and isinstance(content, str) and content:
                     return User((Text(content),))
-                return User(*self._content(raw, index, _MESSAGE))
+                return User(*self._spoken(raw, index))
             case "tool":
                 return self._result(raw, index, content)
             case "assistant":
@@ -65,10 +65,18 @@ class Reader:
                     return Assistant((Text(content),))
                 return self._assistant(raw, index)
             case "system":
-                return System(*self._content(raw, index, _MESSAGE))
+                return System(*self._spoken(raw, index))
             case "developer":
                 return System(*self._content(raw, index, _MESSAGE, role="developer"))
         return User((Opaque(self.name, raw),))
+
+    def _spoken(self, raw: Json, index: int) -> tuple[tuple[Part, ...], None, Ext | None]:
+        """The same for what no model said; calls that got into it are behind its words."""
+        calls = raw.get("tool_calls")
+        if type(calls) is not list or not calls:
+            return self._content(raw, index, _MESSAGE)
+        parts, _, ext = self._content(raw, index, _ASSISTANT)
+        return (*parts, *[self._call(call, index, at) for at, call in enumerate(calls)]), None, ext
 
     def _content(
         self, raw: Json, index: int, known: frozenset[str], **shape: object

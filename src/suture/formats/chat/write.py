@@ -40,6 +40,8 @@ class Writer:
                 head = {"role": kept.get("role", "system")}
             case User():
                 head = {"role": "user"}
+        if calls := [self.call(part) for part in message.parts if type(part) is ToolCall]:
+            head = {**head, "tool_calls": calls}
         return {**head, "content": self._content(message, kept), **rest(kept, _SHAPE)}
 
     def _assistant(self, message: Assistant, kept: Json) -> Json:

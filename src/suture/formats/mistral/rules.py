@@ -165,6 +165,12 @@ RULES = by_id(
         healed=False,
     ),
     Rule(
+        id="MIS-CALL-ROLE",
+        statement="Calls stand in assistant messages.",
+        mend="They move into an assistant message of their own, where their results find them.",
+        certainty="D",
+    ),
+    Rule(
         id="MIS-CHUNK",
         statement="A part of the conversation for which Mistral has no chunk is not sent.",
         mend="The part is left out of a request of suture's own; in a history it is sent as it is.",
@@ -181,6 +187,7 @@ RULES = by_id(
 )
 
 RULE_OF = {
+    "CALL_MISPLACED": "MIS-CALL-ROLE",
     "CALL_UNANSWERED": "MIS-COUNT",
     "RESULT_ORPHAN": "MIS-USER-THEN-TOOL",
     "RESULT_DUPLICATE": "MIS-COUNT",

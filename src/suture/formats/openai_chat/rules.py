@@ -218,6 +218,12 @@ _OPENAI = by_id(
         healed=False,
     ),
     Rule(
+        id="OAI-CALL-ROLE",
+        statement="Calls stand in assistant messages.",
+        mend="They move into an assistant message of their own, where their results find them.",
+        certainty="D",
+    ),
+    Rule(
         id="OAI-PART",
         statement="A part of the conversation that has no form in Chat Completions is not sent.",
         mend="In a history it is sent as it is; an unreadable one, and any in a request of suture's own, is left out.",
@@ -237,6 +243,7 @@ _OPENAI = by_id(
 RULES = {**_OPENAI, **COPIES}
 
 RULE_OF = {
+    "CALL_MISPLACED": "OAI-CALL-ROLE",
     "CALL_UNANSWERED": "OAI-CALL-UNANSWERED",
     "RESULT_ORPHAN": "OAI-ORPHAN-TOOL",
     "RESULT_DUPLICATE": "OAI-DUP-RESULT",

@@ -162,6 +162,7 @@ def nested(levels: int) -> object:
         ([USER], "openai", UnknownFormat, f"There is no format 'openai'; {HERE} Did you mean 'openai-chat'?"),
         ([USER], "Claude", UnknownFormat, f"There is no format 'Claude'; {HERE} Did you mean 'anthropic'?"),
         ([USER], "gpt-4o", UnknownFormat, f"There is no format 'gpt-4o'; {HERE} Did you mean 'openai-chat:gpt-4o'?"),
+        ([USER], "deepseek", UnknownFormat, f"There is no format 'deepseek'; {HERE} Did you mean 'openai-chat:deepseek'?"),
         ([USER], "vertex", UnknownFormat, f"There is no format 'vertex'; {HERE} Did you mean 'gemini'?"),
         ([USER], "aws:x", UnknownFormat, f"There is no format 'aws'; {HERE} Did you mean 'bedrock'?"),
         ([USER], "openai-chatt", UnknownFormat, f"There is no format 'openai-chatt'; {HERE} Did you mean 'openai-chat'?"),

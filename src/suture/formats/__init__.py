@@ -86,6 +86,8 @@ def _near(name: str) -> str | None:
     if model := next((format for begins, format in _MODELS.items() if asked.startswith(begins)), None):
         return f"{model}:{name}"
     format = asked.partition(":")[0]
+    if format in format_of("openai-chat").dialects:
+        return f"openai-chat:{asked}"
     return _CALLED.get(format) or next(iter(get_close_matches(format, FORMATS, 1, 0.7)), None)
 
 

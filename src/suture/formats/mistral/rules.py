@@ -53,7 +53,7 @@ RULES = by_id(
         statement="The last message is the user's or a result, or one of the assistant's with 'prefix'.",
         mend="A short message of the user's follows.",
         error="Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant",
-        texts=("expected last role",),
+        texts=("expected last role user",),
         certainty="R",
         evidence="0xPlaygrounds/rig#1130",
     ),

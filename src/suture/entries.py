@@ -18,6 +18,7 @@ A call is named by its key, `<assistant's seq>:<index>`; a wire id may come back
 
 from __future__ import annotations
 
+import hashlib
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -42,13 +43,19 @@ class Draft(msgspec.Struct, frozen=True, gc=False):
     opens: tuple[str, ...] = ()
     closes: tuple[str, ...] = ()
 
+    @property
+    def body_hash(self) -> bytes:
+        """The hash by which the chain holds the body."""
+        return hashlib.sha256(self.body).digest()
+
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
     """One position of a log.
 
     `seq` starts at 1 and has no gaps; `at` is UTC, ISO 8601; `epoch` is the claim under which a runner wrote
     it, 0 for everybody else; `chain` binds it to all before it and is blank on entries not read from a store.
-    `erased` is the hash of a body that was erased, and blank on every other entry.
+    `erased` is the hash of a body that was erased, `sealed` that of a body which is kept in another form than this
+    one, such as encrypted; both are blank on every other entry.
     """
 
     seq: int
@@ -61,6 +68,12 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     closes: tuple[str, ...] = ()
     chain: bytes = b""
     erased: bytes = b""
+    sealed: bytes = b""
+
+    @property
+    def body_hash(self) -> bytes:
+        """The hash by which the chain holds the body."""
+        return self.erased or self.sealed or hashlib.sha256(self.body).digest()
 
     @property
     def data(self) -> object:

@@ -16,12 +16,25 @@ from suture.errors import ConfigurationError, StoreError
 from suture.stores.base import Claim, SessionInfo, Status, Store
 
 if TYPE_CHECKING:
+    from suture.stores.encrypted import EncryptedStore
     from suture.stores.memory import MemoryStore
     from suture.stores.sqlite import SqliteStore
 
-__all__ = ["Claim", "Draft", "Entry", "MemoryStore", "SessionInfo", "SqliteStore", "Status", "Store", "open_store"]
+__all__ = [
+    "Claim",
+    "Draft",
+    "EncryptedStore",
+    "Entry",
+    "MemoryStore",
+    "SessionInfo",
+    "SqliteStore",
+    "Status",
+    "Store",
+    "open_store",
+]
 
 _CLASSES = {
+    "EncryptedStore": "suture.stores.encrypted",
     "MemoryStore": "suture.stores.memory",
     "SqliteStore": "suture.stores.sqlite",
 }

@@ -103,10 +103,10 @@ def marked(marks: Mapping[str, int], seq: int, draft: Draft) -> dict[str, int]:
     return after
 
 
-def link(previous: bytes, session_id: str, seq: int, draft: Draft) -> bytes:
+def link(previous: bytes, session_id: str, seq: int, draft: Draft | Entry) -> bytes:
     """The chain value of an entry. `previous` is the value before it, blank for the first entry."""
     head = previous or hashlib.sha256(session_id.encode("utf-8", "surrogatepass")).digest()
-    return link_hash(head, seq, draft, hashlib.sha256(draft.body).digest())
+    return link_hash(head, seq, draft, draft.body_hash)
 
 
 def link_hash(previous: bytes, seq: int, draft: Draft | Entry, body_hash: bytes) -> bytes:

@@ -37,6 +37,13 @@ class TestEncryptedMemoryStore(StoreContract):
         return EncryptedStore(MemoryStore(), {"2026": SECOND, "1": KEY})
 
 
+class TestEncryptedStoreUnderAKey(StoreContract):
+    durable = False
+
+    def open(self, tmp_path: Path) -> Store:  # noqa: ARG002 - it keeps nothing on disk
+        return EncryptedStore(MemoryStore(key=KEY), {"1": SECOND})
+
+
 @pytest.fixture
 def inner() -> Iterator[MemoryStore]:
     with closing(MemoryStore()) as store:

@@ -20,7 +20,7 @@ import msgspec
 from suture.canonical import canonical
 from suture.entries import Draft, Entry
 from suture.errors import ConfigurationError, Corrupt, MissingExtra, StoreError
-from suture.stores.base import Claim, Meta, SessionInfo, Status, Store
+from suture.stores.base import Claim, Meta, SessionInfo, Status, Store, key_of
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -54,6 +54,11 @@ class EncryptedStore:
         if not self._ciphers:
             raise ConfigurationError("There is no key to write with. Give one: EncryptedStore(inner, {'2026': key}).")
         self._writing = next(iter(self._ciphers))
+
+    @property
+    def key(self) -> bytes | None:
+        """The key under which the store inside keeps its chains; None for none."""
+        return key_of(self.inner)
 
     def append(
         self,

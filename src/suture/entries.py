@@ -25,12 +25,17 @@ import msgspec
 
 from suture.canonical import digest
 from suture.errors import Corrupt
-from suture.messages import Message, Part, ToolCall, Usage, User, encode, with_known_parts
+from suture.messages import Assistant, Message, Part, ToolCall, ToolResult, Usage, User, encode, with_known_parts
 
 Corrector: TypeAlias = Literal["rule", "model", "host"]
 Effect: TypeAlias = Literal["read", "idempotent", "external"]
 Settled: TypeAlias = Literal["completed", "failed", "released"]
+ChildEnd: TypeAlias = Literal["done", "stopped", "failed"]
 MarkKind: TypeAlias = Literal["run", "approval", "decided", "started", "settled", "inbox", "boundary"]
+
+
+# How many bytes a body may hold: more than any provider takes in a request.
+MAX_BODY = 64 * 1024 * 1024
 
 
 class Draft(msgspec.Struct, frozen=True, gc=False):
@@ -178,6 +183,100 @@ class Settlement(_Body, frozen=True, gc=False, omit_defaults=True):
     by: str | None = None
 
 
+class Linked(_Body, frozen=True, gc=False, omit_defaults=True):
+    """kind `child`, in the parent's log: a session works for this one under that name."""
+
+    name: str
+    session_id: str
+
+
+class ChildStarted(_Body, frozen=True, gc=False, omit_defaults=True):
+    """kind `child_started`, in the child's log: it has begun to work."""
+
+
+class ChildResult(_Body, frozen=True, gc=False, omit_defaults=True):
+    """kind `child_result`, in the child's log: how its work ended. The last one counts."""
+
+    status: ChildEnd
+    report: str | None = None
+    error: str | None = None
+
+
+class ChildReport(_Body, frozen=True, gc=False, omit_defaults=True):
+    """kind `child_report`, in the parent's log: what a child has to say, as a message that waits under `id`."""
+
+    id: str
+    name: str
+    session_id: str
+    status: str
+    message: User
+    report: str | None = None
+
+
+class CarriedCall(_Body, frozen=True, gc=False, omit_defaults=True):
+    """What a log knows of the call in that slot of its turn: each field as `replay.Call` has it, with where it stands.
+    `answer` stands in for a result, since a real one closes a call.
+    """
+
+    slot: int
+    answer: tuple[int, ToolResult] | None = None
+    correction: Correction | None = None
+    request: tuple[int, str, ApprovalRequest] | None = None
+    decision: tuple[int, ApprovalDecision] | None = None
+    attempt: tuple[int, str, int, ToolStarted] | None = None
+    released: bool = False
+    refused: str | None = None
+    reason: str | None = None
+
+
+class CarriedTurn(_Body, frozen=True, gc=False, omit_defaults=True):
+    """An assistant message, and those of its calls that no real result has answered. `names` are their ids in requests."""
+
+    seq: int
+    message: Assistant
+    by_loop: bool
+    names: tuple[str, ...]
+    calls: tuple[CarriedCall, ...]
+
+
+class Carried(_Body, frozen=True, gc=False, omit_defaults=True):
+    """What a fold knew at a position, the conversation aside: with it, and what follows, a log is folded from there.
+
+    `last` is the last assistant message with its seq, `behind` the seqs of the messages that followed it, `steps` how many
+    there were since the last user message; `strays` are results without a call, `inbox` the messages that wait;
+    `linked` and `reported` are the children, by session id; `marks` the open ones.
+    """
+
+    run: str | None = None
+    interrupt: Interrupt | None = None
+    last_status: str | None = None
+    steps: int = 0
+    usage: Usage = Usage()
+    last: tuple[int, Assistant] | None = None
+    behind: tuple[int, ...] = ()
+    turns: tuple[CarriedTurn, ...] = ()
+    strays: tuple[tuple[int, ToolResult], ...] = ()
+    inbox: dict[str, tuple[int, User]] = {}
+    linked: dict[str, str] = {}
+    reported: dict[str, ChildReport] = {}
+    began: bool = False
+    result: ChildResult | None = None
+    marks: dict[str, int] = {}
+
+
+class Compacted(_Body, frozen=True, gc=False, omit_defaults=True):
+    """kind `compaction`: `summary` stands for all before the seq `first_kept`. `carried` is what the fold knew directly
+    before that, without messages; tokens are estimates of the context, `usage` what the summary cost.
+    """
+
+    summary: str
+    first_kept: int
+    carried: Carried | None = None
+    tokens_before: int = 0
+    tokens_after: int = 0
+    usage: Usage | None = None
+
+
 class Retry(_Body, frozen=True, gc=False, omit_defaults=True):
     """kind `retry`: an attempt of the model's failed, the first being 1, and is made again after `delay` seconds.
 
@@ -217,6 +316,11 @@ Body: TypeAlias = (
     | Steer
     | Interrupt
     | Settlement
+    | Compacted
+    | Linked
+    | ChildStarted
+    | ChildResult
+    | ChildReport
     | Retry
     | RunStarted
     | RunFinished
@@ -231,6 +335,11 @@ KINDS: dict[str, type[Body]] = {
     "steer": Steer,
     "interrupt": Interrupt,
     "settlement": Settlement,
+    "compaction": Compacted,
+    "child": Linked,
+    "child_started": ChildStarted,
+    "child_result": ChildResult,
+    "child_report": ChildReport,
     "retry": Retry,
     "run_started": RunStarted,
     "run_finished": RunFinished,

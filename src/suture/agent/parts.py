@@ -188,6 +188,7 @@ def user_of(prompt: str, files: Part | Iterable[Part]) -> User:
 
 def begin(session: Session, recorder: Recorder) -> None:
     """Claim the session and read what is new in it."""
+    session.open()
     news = recorder.claim(session.state.head)
     with session.lock:
         session.state.fold(news)

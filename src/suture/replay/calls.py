@@ -52,10 +52,11 @@ class Call:
     """One call of the log, by key, and all that the log knows of it.
 
     `correction` is the last that was made of it; `refused` says why its authority is in doubt, `reason` why the run that
-    should have run it stopped.
+    should have run it stopped; `answered_at` where its first answer stands that came behind it.
     """
 
     __slots__ = (
+        "answered_at",
         "attempt",
         "call",
         "correction",
@@ -83,6 +84,7 @@ class Call:
         self.released = False
         self.refused: str | None = None
         self.reason: str | None = None
+        self.answered_at: int | None = None
 
     @property
     def answered(self) -> bool:

@@ -15,9 +15,15 @@ from suture.entries import (
     ApprovalDecision,
     ApprovalRequest,
     Body,
+    Carried,
+    ChildReport,
+    ChildResult,
+    ChildStarted,
+    Compacted,
     Correction,
     Entry,
     Interrupt,
+    Linked,
     MessageBody,
     Retry,
     RunFinished,
@@ -33,6 +39,13 @@ from suture.errors import Corrupt
 from suture.messages import Assistant, Message, ToolResult, Usage, User
 from suture.pairing import Answers, Landing, Pairing, Repeats, Stray
 from suture.repair import IdBook, stand_in
+from suture.replay.boundary import (
+    Boundary,
+    carried_turns,
+    last_of,
+    restored_turns,
+    wrong_boundary,
+)
 from suture.replay.calls import (
     Attempt,
     Block,
@@ -62,13 +75,17 @@ class LogFinding(NamedTuple):
 class State:
     """What a log says, up to `head`. Only `fold` changes it.
 
-    `run` is the id of the run that is on or was cut off; `interrupt` what stopped the last one, or is to stop
+    `start` is the seq up to which it was carried over rather than read, 0 when nothing was; `boundary` the last compaction
+    that counts. `run` is the id of the run that is on or was cut off; `interrupt` what stopped the last one, or is to stop
     this one; `last_status` how the last run ended, None when it did not; `marks` the open marks with the seqs that
-    opened them, as the store keeps them.
+    opened them, as the store keeps them. `linked` are the names of its children by session id, `reported` their reports;
+    `began` and `result` say what a child's own log says of its work.
     """
 
     def __init__(self) -> None:
         self.head = 0
+        self.start = 0
+        self.boundary: Boundary | None = None
         self.run: str | None = None
         self.interrupt: Interrupt | None = None
         self.last_status: str | None = None
@@ -80,10 +97,77 @@ class State:
         self.calls: dict[str, Call] = {}
         self.unanswered: dict[str, Call] = {}
         self.marks: dict[str, int] = {}
+        self.linked: dict[str, str] = {}
+        self.reported: dict[str, ChildReport] = {}
+        self.began = False
+        self.result: ChildResult | None = None
         self._last_assistant: Block | None = None
         self._pairing = Pairing()
         self._book = IdBook()
         self._view = RequestView(self.blocks)
+        self._steps_before = 0
+        self._behind: tuple[int, ...] = ()
+        self._is_straddled = False
+
+    # Carrying over ----------------------------------------------------------------------------
+
+    def carry(self) -> Carried:
+        """What a fold needs to go on from here without what came before."""
+        last = self._last_assistant
+        return Carried(
+            run=self.run,
+            interrupt=self.interrupt,
+            last_status=self.last_status,
+            steps=self.steps,
+            usage=self.usage,
+            last=last_of(last),
+            behind=self._seqs_behind(last),
+            turns=carried_turns(self.calls.values()),
+            strays=tuple((stray.position, stray.result) for stray in self._pairing.strays()),
+            inbox=dict(self.inbox),
+            linked=dict(self.linked),
+            reported=dict(self.reported),
+            began=self.began,
+            result=self.result,
+            marks=dict(self.marks),
+        )
+
+    def _seqs_behind(self, last: Block | None) -> tuple[int, ...]:
+        """The seqs of the messages behind the last answer, which the next one may not have seen."""
+        seqs = list(self._behind) if last is None or last.at < 0 else []
+        for block in reversed(self.blocks):
+            if block is last:
+                break
+            seqs.append(block.seq)
+        return tuple(seqs)
+
+    def restore(self, carried: Carried, start: int) -> None:
+        """Become the state at that seq, of what was carried over it; what follows is folded as ever."""
+        self.clear()
+        self.head = self.start = start
+        self.run, self.interrupt, self.last_status = carried.run, carried.interrupt, carried.last_status
+        self.inbox, self.usage, self.marks = dict(carried.inbox), carried.usage, dict(carried.marks)
+        self.linked, self.reported = dict(carried.linked), dict(carried.reported)
+        self.began, self.result = carried.began, carried.result
+        if carried.last is not None:
+            self._last_assistant = Single(*carried.last)
+            self._last_assistant.at = -1
+        for block in restored_turns(carried, self._pairing):
+            self._adopt(block)
+        self._steps_before, self._behind = carried.steps, carried.behind
+
+    def clear(self) -> None:
+        """Become the state of an empty log."""
+        self.__init__()  # type: ignore[misc]
+
+    def _adopt(self, block: TurnBlock) -> None:
+        """Know the calls of a turn that stands in no conversation here."""
+        for call in block.calls:
+            self.calls[call.key] = call
+            if not call.answered:
+                self.unanswered[call.key] = call
+        if self._last_assistant is not None and self._last_assistant.seq == block.seq:
+            self._last_assistant = block
 
     # Folding ----------------------------------------------------------------------------------
 
@@ -99,7 +183,7 @@ class State:
                     self._fold(entry)
                     self.head = entry.seq
         except BaseException:  # cut off in the middle of an entry: half of one is worse than none
-            self.__init__()  # type: ignore[misc]
+            self.clear()
             raise
 
     def _fold(self, entry: Entry) -> None:
@@ -145,6 +229,16 @@ class State:
                     self._note_stop()
             case Settlement():
                 self._settled(entry.seq, body)
+            case Compacted():
+                self._compacted(entry.seq, body)
+            case Linked():
+                self.linked.setdefault(body.session_id, body.name)
+            case ChildStarted():
+                self.began = True
+            case ChildResult():
+                self.result = body
+            case ChildReport():
+                self._reported(entry.seq, body)
             case Retry():
                 self.usage += body.usage or Usage()
             case RunStarted():
@@ -155,6 +249,35 @@ class State:
                 self._note_stop()
             case _:
                 assert_never(body)
+
+    def _reported(self, seq: int, body: ChildReport) -> None:
+        if body.session_id in self.reported:
+            self._find(
+                seq, "REPORT_REPEATED", f"{body.name} ({body.session_id}) has reported before; this is not delivered"
+            )
+            return
+        self.reported[body.session_id] = body
+        self.inbox[body.id] = (seq, body.message)
+
+    def _compacted(self, seq: int, body: Compacted) -> None:
+        self.usage += body.usage or Usage()
+        if 0 < body.first_kept <= self.start:
+            return  # an older one than that which this fold began from
+        straddled = "an answer that was asked for before it stands behind it" if self._is_straddled else None
+        if why := straddled or wrong_boundary(body, self.blocks, self.calls.values(), self.open_calls()):
+            self._find(seq, "BOUNDARY_INVALID", f"the compaction is not used: {why}")
+            return
+        at = next(at for at, block in enumerate(self.blocks) if block.seq == body.first_kept)
+        self.boundary = Boundary(seq, body, at)
+        self._book = IdBook()
+        for block in self.blocks[at:]:
+            if isinstance(block, TurnBlock):
+                block.names = self._names(block.seq, block.message)
+        self._view = RequestView(self.blocks, at, (self.boundary.summary,))
+
+    def _names(self, seq: int, message: Assistant) -> list[str]:
+        """The wire ids of an answer's calls as requests have them, given once since the last boundary."""
+        return [self._book.take(call.id, f"{seq}_{slot}") for slot, call in enumerate(message.calls)]
 
     def _note_stop(self) -> None:
         """Remember why the calls of the last turn were left; what older ones say was sent and stays."""
@@ -200,7 +323,7 @@ class State:
             elif call is not None and kind == "started" and entry.kind in ("message", "settlement") and not call.answered:
                 result = stand_in(call.call, "lost", f"entry {entry.seq} {why}")
                 self._pairing.answer(call.turn.paired, call.slot, entry.seq, result)
-                self.unanswered.pop(call.key, None)
+                self._answered(call, entry.seq)
                 self._touch(call.turn)
 
     def _started_unreadably(self, entry: Entry, call: Call) -> None:
@@ -236,8 +359,7 @@ class State:
         unseen = self._unseen(seen)
         if calls := message.calls:
             paired = self._pairing.add_turn(seq, tuple(map(own, calls)), adopt=seen is None)
-            names = [self._book.take(call.id, f"{seq}_{slot}") for slot, call in enumerate(calls)]
-            block = TurnBlock(seq, message, paired, names, by_loop=seen is not None)
+            block = TurnBlock(seq, message, paired, self._names(seq, message), by_loop=seen is not None)
             self._append(block)
             self._last_assistant = block
             for call in block.calls:
@@ -258,6 +380,8 @@ class State:
         if seen is None:
             return late
         before = self._last_assistant.seq if self._last_assistant is not None else 0
+        self._is_straddled |= any(one > max(seen, before) for one in self._behind)
+        self._behind = ()
         while self.blocks and self.blocks[-1].seq > max(seen, before):  # a run asks only once it holds the answer before
             self._view.forget(self.blocks[-1])
             late.append(self.blocks.pop())
@@ -286,8 +410,10 @@ class State:
         if landing.loser is not None:
             words = landing.loser.result.text
             self._find(seq, "RESULT_REPLACED", f"a later result of {call.key} stands instead of: {words}")
-        self.unanswered.pop(call.key, None)
-        if not keyed and self.blocks[-1] is not call.turn:
+        self._answered(call, seq)
+        if self.boundary is not None and self.boundary.hides(call.turn):
+            self._hidden(call, seq, result)
+        elif not keyed and self.blocks[-1] is not call.turn:
             self._find(seq, "RESULT_DISPLACED", f"the result of {call.key} stands behind its turn in what is sent")
         self._touch(call.turn)
 
@@ -352,8 +478,18 @@ class State:
             result = settled_result(call, body)
             self._pairing.answer(call.turn.paired, call.slot, seq, result)
             call.settlement = body
-            self.unanswered.pop(call.key, None)
+            self._answered(call, seq)
+            if self.boundary is not None and self.boundary.hides(call.turn):
+                self._hidden(call, seq, result)
         self._touch(call.turn)
+
+    def _answered(self, call: Call, seq: int) -> None:
+        self.unanswered.pop(call.key, None)
+        if call.answered_at is None:
+            call.answered_at = seq
+
+    def _hidden(self, call: Call, seq: int, result: ToolResult) -> None:
+        self._find(seq, "RESULT_HIDDEN", f"the call {call.key} was summarised; no request shows its result: {result.text}")
 
     def _touch(self, block: Block) -> None:
         self._view.forget(block)
@@ -371,8 +507,13 @@ class State:
         return self._view.messages()
 
     def replay(self) -> list[tuple[Message, int | None]]:
-        """The conversation with stand-ins (seq None); calls that will still run or wait for people stay open."""
-        return [pair for block in self.blocks for pair in self._replayed(block)]
+        """The conversation from the boundary, behind its summary, with stand-ins (seq None for both); calls that will still
+        run or wait for people stay open.
+        """
+        if self.boundary is None:
+            return [pair for block in self.blocks for pair in self._replayed(block)]
+        kept = (pair for block in self.blocks[self.boundary.at :] for pair in self._replayed(block))
+        return [(self.boundary.summary, None), *kept]
 
     def _replayed(self, block: Block) -> Iterator[tuple[Message, int | None]]:
         yield block.message, block.seq
@@ -437,7 +578,7 @@ class State:
                 return None
             if isinstance(block.message, Assistant):
                 return block.message
-        return None
+        return self.last_assistant if self._steps_before else None
 
     @property
     def answered(self) -> bool:
@@ -457,9 +598,9 @@ class State:
         count = 0
         for block in reversed(self.blocks):
             if isinstance(block.message, User):
-                break
+                return count
             count += isinstance(block.message, Assistant)
-        return count
+        return count + self._steps_before
 
     def has_given(self, id: str) -> bool:
         """Whether a call of this conversation goes by that wire id."""

@@ -12,22 +12,27 @@ from suture.replay.calls import Block, Call, TurnBlock
 
 
 class RequestView:
-    """The messages of a request, kept from one to the next; forgetting a block costs what stands behind it."""
+    """The messages of a request, kept from one to the next: those of `lead`, then the blocks from the index `first` on.
 
-    def __init__(self, blocks: Sequence[Block]) -> None:
+    Forgetting a block costs what stands behind it.
+    """
+
+    def __init__(self, blocks: Sequence[Block], first: int = 0, lead: Sequence[Message] = ()) -> None:
         self._blocks = blocks
-        self._messages: list[Message] = []
+        self._first = first
+        self._messages = list(lead)
         self._starts: list[int] = []
 
     def forget(self, block: Block) -> None:
         """Work the block out anew, and all behind it."""
-        if block.at < len(self._starts):
-            del self._messages[self._starts[block.at] :]
-            del self._starts[block.at :]
+        at = block.at - self._first
+        if 0 <= at < len(self._starts):
+            del self._messages[self._starts[at] :]
+            del self._starts[at:]
 
     def messages(self) -> tuple[Message, ...]:
         """Each turn followed by one result per call, in call order, under ids that are given once; nothing empty."""
-        for block in self._blocks[len(self._starts) :]:
+        for block in self._blocks[self._first + len(self._starts) :]:
             self._starts.append(len(self._messages))
             if isinstance(block, TurnBlock):
                 self._messages.extend(self._turn(block))

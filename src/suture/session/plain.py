@@ -45,6 +45,7 @@ from suture.healing import fit
 from suture.messages import Assistant, Message, Part, ToolCall, ToolResult, Usage, User, parts_of
 from suture.replay import Call, LogFinding, State
 from suture.session.clock import new_id, now
+from suture.session.opening import opening_of
 from suture.session.waiting import (
     Approval,
     StartedCall,
@@ -82,6 +83,8 @@ class Session:
         self.id = str(uuid.uuid4()) if id is None else id
         self.state = State()
         self.lock = threading.RLock()
+        self._whole: State | None = None  # from the beginning, once somebody asks for what a compaction hides
+        self._opened = False
         if meta:
             store.append(self.id, (), meta=meta)
 
@@ -96,21 +99,55 @@ class Session:
 
     def _read(self, look: Callable[[State], T]) -> T:
         """Read what is new, and look. The store is read before the lock is taken, so nobody waits for it behind that."""
+        self.open()
         entries = self.store.read(self.id, after=self.state.head)
         with self.lock:
             self.state.fold(entries)
             return look(self.state)
 
+    def open(self) -> None:
+        """Begin to read at the last boundary, so that what lies before it is not read. Every method does this first."""
+        if self._opened:
+            return
+        opening = opening_of(self.store, self.id)
+        with self.lock:
+            if opening is not None and self.state.head == 0:
+                opening.apply(self.state)
+            self._opened = True
+
+    def _read_whole(self, look: Callable[[State], T]) -> T:
+        """Read what is new, and look at a state that began with the first entry."""
+        self.open()
+        return self._read(look) if self.state.start == 0 else self._look_at_whole(look, None)
+
+    def _look_at_whole(self, look: Callable[[State], T], until: int | None) -> T:
+        whole = self._whole or State()
+        entries = self.store.read(self.id, after=whole.head, limit=None if until is None else until - whole.head)
+        with self.lock:
+            whole.fold(entries)
+            self._whole = whole
+            return look(whole)
+
+    def last_read(self, look: Callable[[State], T]) -> T:
+        """Look at what was last read, and read nothing."""
+        with self.lock:
+            return look(self.state)
+
+    def last_whole(self, look: Callable[[State], T]) -> T:
+        """Look at what was last read, from the first entry on; only what a compaction hides may have to be read for it."""
+        with self.lock:
+            return look(self.state) if self.state.start == 0 else self._look_at_whole(look, self.state.head)
+
     @property
     def messages(self) -> list[Message]:
         """The conversation as recorded: real results only, in the order of the log."""
-        return self._read(State.messages)
+        return self._read_whole(State.messages)
 
     def __iter__(self) -> Iterator[Message]:
         return iter(self.messages)
 
     def __len__(self) -> int:
-        return self._read(lambda state: len(state.recorded))
+        return self._read_whole(lambda state: len(state.recorded))
 
     def find(self, predicate: Callable[[Message], object]) -> Message | None:
         """The first message of which the predicate holds."""
@@ -122,7 +159,7 @@ class Session:
         """
         if self.heal:
             return self._read(State.replay)
-        return self._read(lambda state: [(message, seq) for seq, message in state.recorded])
+        return self._read_whole(lambda state: [(message, seq) for seq, message in state.recorded])
 
     def request(self, format: str) -> object:
         """What may be sent now in that wire format, such as {"messages": [...]}: always valid."""
@@ -130,7 +167,7 @@ class Session:
 
     def findings(self) -> list[LogFinding]:
         """What replay had to mend or leave aside, with positions."""
-        return self._read(lambda state: list(state.findings))
+        return self._read_whole(lambda state: list(state.findings))
 
     def entries(self, after: int = 0) -> list[Entry]:
         """The log itself, behind a seq."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TypeVar
 
 from suture.entries import Entry, Settled
 from suture.messages import Assistant, Message, Part, ToolCall, Usage, User
@@ -12,8 +11,6 @@ from suture.session.plain import Session
 from suture.session.waiting import Approval, StartedCall
 from suture.session.worker import in_thread
 from suture.stores.base import SessionInfo, Store
-
-T = TypeVar("T")
 
 
 class AsyncSession:
@@ -53,32 +50,28 @@ class AsyncSession:
     @property
     def messages(self) -> list[Message]:
         """As `Session.messages`, of what was last read."""
-        return self._last(State.messages)
-
-    def _last(self, look: Callable[[State], T]) -> T:
-        with self.plain.lock:
-            return look(self.plain.state)
+        return self.plain.last_whole(State.messages)
 
     def __iter__(self) -> Iterator[Message]:
         return iter(self.messages)
 
     def __len__(self) -> int:
-        return self._last(lambda state: len(state.recorded))
+        return self.plain.last_whole(lambda state: len(state.recorded))
 
     @property
     def steps(self) -> int:
         """As `Session.steps`, of what was last read."""
-        return self._last(lambda state: state.steps)
+        return self.plain.last_read(lambda state: state.steps)
 
     @property
     def usage(self) -> Usage:
         """As `Session.usage`, of what was last read."""
-        return self._last(lambda state: state.usage)
+        return self.plain.last_read(lambda state: state.usage)
 
     @property
     def final_assistant_message(self) -> Assistant | None:
         """As `Session.final_assistant_message`, of what was last read."""
-        return self._last(lambda state: state.last_assistant)
+        return self.plain.last_read(lambda state: state.last_assistant)
 
     # Reading ----------------------------------------------------------------------------------
 

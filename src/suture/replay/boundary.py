@@ -1,0 +1,114 @@
+"""Where a compaction parts a log, and what is carried over that place.
+
+What lies before a boundary is in no request any more: a summary stands for it. What a fold knew there is written down
+with the compaction (`carry`), so that the log can be folded from the boundary on (`restored`) to the same end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import NamedTuple
+
+from suture.entries import Carried, CarriedCall, CarriedTurn, Compacted
+from suture.messages import Assistant, Text, ToolResult, User
+from suture.pairing import Pairing
+from suture.replay.calls import Attempt, Block, Call, Decision, Request, TurnBlock
+
+PREFACE = "The conversation before this point was summarised to save space. The summary:"
+
+
+class Boundary(NamedTuple):
+    """A compaction that counts: its seq, its body, and the index of the first block that it keeps."""
+
+    seq: int
+    body: Compacted
+    at: int
+
+    @property
+    def summary(self) -> User:
+        """The message that stands for all before the boundary."""
+        return User((Text(f"{PREFACE}\n\n{self.body.summary}"),), id=f"summary:{self.seq}")
+
+    def hides(self, turn: TurnBlock) -> bool:
+        """Whether the turn lies before the boundary."""
+        return turn.seq < self.body.first_kept
+
+
+def wrong_boundary(body: Compacted, blocks: list[Block], calls: Iterable[Call], open_calls: Iterable[Call]) -> str | None:
+    """Why nothing may be hidden behind that boundary; None when it is a good one."""
+    first = body.first_kept
+    if not body.summary.strip():
+        return "its summary is blank"
+    at = index_of(first, blocks)
+    if at is None:
+        return f"no message stands at entry {first}, from where it keeps the conversation"
+    if any(block.seq > first for block in blocks[:at]) or any(block.seq < first for block in blocks[at:]):
+        return f"an answer that was asked for before entry {first} stands behind it"
+    if still := next((call.key for call in open_calls if call.turn.seq < first), None):
+        return f"the call {still} before entry {first} is still open"
+    split = (call.key for call in calls if call.turn.seq < first and (call.answered_at or 0) >= first)
+    if parted := next(split, None):
+        return f"entry {first} parts the call {parted} from its result"
+    return None
+
+
+def index_of(seq: int, blocks: list[Block]) -> int | None:
+    """The index of the block at that seq."""
+    return next((at for at in range(len(blocks) - 1, -1, -1) if blocks[at].seq == seq), None)
+
+
+# Calls over the boundary ----------------------------------------------------------------------
+
+
+def carried_turns(calls: Iterable[Call]) -> tuple[CarriedTurn, ...]:
+    """The turns with a call that no real result has answered, with what is known of those calls."""
+    bare = sorted((call for call in calls if call.slot not in call.turn.paired.settled), key=lambda call: call.turn.seq)
+    return tuple(_carried_turn(list(group)) for _, group in groupby(bare, key=lambda call: call.turn.seq))
+
+
+def _carried_turn(calls: list[Call]) -> CarriedTurn:
+    turn = calls[0].turn
+    return CarriedTurn(turn.seq, turn.message, turn.by_loop, tuple(turn.names), tuple(map(_carried_call, calls)))
+
+
+def _carried_call(call: Call) -> CarriedCall:
+    answer = call.turn.paired.answers[call.slot]
+    known = call.correction, call.request, call.decision, call.attempt
+    return CarriedCall(call.slot, answer, *known, call.released, call.refused, call.reason)
+
+
+def restored_turns(carried: Carried, pairing: Pairing) -> Iterator[TurnBlock]:
+    """The turns as blocks that stand in no conversation, their answered calls answered."""
+    for position, result in carried.strays:
+        pairing.add_result(position, result)
+    for one in carried.turns:
+        calls = one.message.calls
+        block = TurnBlock(
+            one.seq, one.message, pairing.add_turn(one.seq, calls, adopt=False), list(one.names), by_loop=one.by_loop
+        )
+        block.at = -1
+        bare = {call.slot: call for call in one.calls}
+        for slot, call in enumerate(calls):
+            if slot not in bare:
+                pairing.answer(block.paired, slot, one.seq, ToolResult.of(call.id, "answered"))
+            elif (answer := bare[slot].answer) is not None:
+                pairing.answer(block.paired, slot, *answer)
+        for slot, known in bare.items():
+            _restore(block.calls[slot], known)
+        yield block
+
+
+def _restore(call: Call, known: CarriedCall) -> None:
+    call.correction = known.correction
+    call.request = None if known.request is None else Request(*known.request)
+    call.decision = None if known.decision is None else Decision(*known.decision)
+    call.attempt = None if known.attempt is None else Attempt(*known.attempt)
+    call.released, call.refused, call.reason = known.released, known.refused, known.reason
+
+
+def last_of(block: Block | None) -> tuple[int, Assistant] | None:
+    """The last assistant message, with its seq."""
+    if block is None or not isinstance(block.message, Assistant):
+        return None
+    return block.seq, block.message

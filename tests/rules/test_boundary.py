@@ -1,0 +1,241 @@
+"""Compactions: what a boundary hides, what is carried over it, and which boundaries are none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from suture.entries import Compacted, MessageBody
+from suture.messages import Assistant, Text, ToolCall, ToolResult, User, encode
+from suture.replay import State
+from tests.rules.logs import Log, call, shape
+from tests.rules.test_replay_properties import LOGS, Step, written
+
+Write = Callable[[Log], object]
+SUMMARY = "u:The conversation before this point was summarised to save space. The summary:\n\nwhat was said"
+
+
+def compacted(log: Log, first: int, summary: str = "what was said") -> int:
+    """A compaction with what the fold knows before `first`, as whoever compacts writes it."""
+    before = State()
+    before.fold(log.entries[: first - 1])
+    return log.put(Compacted(summary, first, before.carry()))
+
+
+def from_boundary(log: Log) -> State:
+    """The state of a reader that begins at the last boundary that its log has."""
+    whole = log.state
+    assert whole.boundary is not None
+    body = whole.boundary.body
+    assert body.carried is not None
+    state = State()
+    state.restore(body.carried, body.first_kept - 1)
+    state.fold(log.entries[body.first_kept - 1 :])
+    return state
+
+
+def two_turns(log: Log) -> None:
+    log.user("one")
+    log.answer("", call("c1"))
+    log.result("c1", "first", key="2:0")
+    log.answer("so")
+    log.user("two")
+    log.answer("", call("c1"))
+    log.result("c1", "second", key="6:0")
+
+
+@pytest.mark.spec("S99")
+def test_a_request_begins_with_the_summary() -> None:
+    """Behind it stands what was kept, ids given once among that alone; the whole conversation stays readable."""
+    log = Log()
+    two_turns(log)
+    at = compacted(log, 5)
+    state = log.state
+    assert shape(state.request()) == [SUMMARY, "u:two", "a:[c1]", "t(c1):second"]
+    assert [(shape([message])[0], seq) for message, seq in state.replay()][:2] == [(SUMMARY, None), ("u:two", 5)]
+    assert state.request()[0].id == f"summary:{at}"
+    assert len(state.messages()) == 7
+
+
+@pytest.mark.spec("S100")
+def test_what_is_broken_before_the_boundary_does_no_harm() -> None:
+    """A message that cannot be read there is a finding, and the request is what it would be without it."""
+    log = Log()
+    log.raw("message", b'{"message": {"role": "wizard"}}')
+    log.raw("message", b"{")
+    two_turns(log)
+    compacted(log, 7)
+    assert shape(log.state.request()) == [SUMMARY, "u:two", "a:[c1]", "t(c1):second"]
+    assert [finding.code for finding in log.state.findings][:2] == ["UNREADABLE", "UNREADABLE"]
+
+
+def nothing_there(log: Log) -> None:
+    two_turns(log)
+    compacted(log, 3)
+
+
+def ahead(log: Log) -> None:
+    two_turns(log)
+    compacted(log, 99)
+
+
+def blank(log: Log) -> None:
+    two_turns(log)
+    compacted(log, 5, summary=" \n")
+
+
+def hidden_approval(log: Log) -> None:
+    log.user()
+    log.answer("", call("c1", n=1))
+    log.asked("2:0", call("c1", n=1))
+    log.user("meanwhile")
+    compacted(log, 4)
+
+
+def hidden_decision(log: Log) -> None:
+    log.user()
+    log.answer("", call("c1", n=1))
+    asked = log.asked("2:0", call("c1", n=1))
+    log.decided(asked, "2:0", call("c1", n=1), approved=True)
+    log.user("meanwhile")
+    compacted(log, 5)
+
+
+def split_pair(log: Log) -> None:
+    log.user()
+    log.foreign(call("c1"))
+    log.user("and?")
+    log.result("c1", "late")
+    log.answer("so")
+    compacted(log, 3)
+
+
+def straddled(log: Log) -> None:
+    log.user("one")
+    log.user("two")
+    log.answer("for one", seen=1)
+    compacted(log, 3)
+
+
+BAD: list[tuple[Write, str]] = [
+    (nothing_there, "no message stands at entry 3"),
+    (ahead, "no message stands at entry 99"),
+    (blank, "its summary is blank"),
+    (hidden_approval, "the call 2:0 before entry 4 is still open"),
+    (hidden_decision, "the call 2:0 before entry 5 is still open"),
+    (split_pair, "entry 3 parts the call 2:0 from its result"),
+    (straddled, "an answer that was asked for before entry 3 stands behind it"),
+]
+
+
+@pytest.mark.spec("S115")
+@pytest.mark.parametrize(("write", "why"), BAD, ids=[write.__name__ for write, _ in BAD])
+def test_a_bad_boundary_hides_nothing(write: Write, why: str) -> None:
+    """It is reported, and the conversation is sent as it was before; so it is behind the last good one."""
+    log = Log()
+    write(log)
+    state = log.state
+    assert state.boundary is None
+    assert [finding.code for finding in state.findings if finding.code.startswith("B")] == ["BOUNDARY_INVALID"]
+    assert why in state.findings[-1].sentence
+    assert not shape(state.request())[0].startswith(SUMMARY)
+
+
+@pytest.mark.spec("S115")
+def test_behind_a_bad_boundary_the_last_good_one_counts() -> None:
+    """A boundary that hides nothing leaves the one before it in force."""
+    log = Log()
+    two_turns(log)
+    good = compacted(log, 5)
+    log.answer("more")
+    log.user("three")
+    compacted(log, 6, summary="")
+    state = log.state
+    assert state.boundary is not None
+    assert state.boundary.seq == good
+    assert shape(state.request())[0] == SUMMARY
+    assert shape(from_boundary(log).request()) == shape(state.request())
+
+
+def test_a_result_before_the_boundary_is_reported() -> None:
+    """Who settles a call that was summarised is heard: a finding has the words, since no request shows them."""
+    log = Log()
+    log.user()
+    log.answer("", call("c1"))
+    log.started("2:0")
+    log.answer("on we go")
+    log.user("next")
+    compacted(log, 5)
+    log.settled("2:0", "completed", "it was sent")
+    for state in (log.state, from_boundary(log)):
+        assert shape(state.request()) == [SUMMARY, "u:next"]
+        assert [finding.code for finding in state.findings] == ["RESULT_HIDDEN"]
+        assert "it was sent" in state.findings[0].sentence
+
+
+# Equal from either end ------------------------------------------------------------------------
+
+
+def same(one: State, other: State) -> None:
+    assert one.request() == other.request()
+    assert one.replay() == other.replay()
+    assert (one.run, one.interrupt, one.last_status) == (other.run, other.interrupt, other.last_status)
+    assert (one.inbox, one.usage, one.steps) == (other.inbox, other.usage, other.steps)
+    assert [call.key for call in one.open_calls()] == [call.key for call in other.open_calls()]
+    assert [call.key for call in one.waiting_calls()] == [call.key for call in other.waiting_calls()]
+    assert [call.key for call in one.unknown_outcomes()] == [call.key for call in other.unknown_outcomes()]
+    assert list(one.unanswered) == list(other.unanswered)
+    assert one.answered == other.answered
+
+
+@settings(max_examples=400, deadline=None)
+@given(LOGS, LOGS, LOGS, st.integers(1, 30))
+def test_a_log_is_the_same_from_its_boundary_as_from_its_beginning(
+    before: list[Step], kept: list[Step], after: list[Step], first: int
+) -> None:
+    """Whatever comes late, decisions and results that aim before the boundary included; what was carried goes through JSON."""
+    log = written(before + kept)
+    compacted(log, min(first, len(log.entries) + 1))
+    for step in after:
+        step(log)
+    whole = log.state
+    if whole.boundary is None:
+        return
+    same(from_boundary(log), whole)
+    again = whole.boundary.body.first_kept
+    compacted(log, again)
+    if (state := log.state).boundary is not None:
+        same(from_boundary(log), state)
+
+
+def test_what_is_carried_holds_no_conversation() -> None:
+    """What is carried of a long conversation whose calls are answered is no longer than of a short one."""
+    sizes = []
+    for turns in (2, 200):
+        log = Log()
+        for _ in range(turns):
+            log.user("x" * 100)
+            at = log.answer("", call("c1"))
+            log.result("c1", "y" * 100, key=f"{at}:0")
+            log.answer("z" * 100)
+        sizes.append(len(encode(log.state.carry())))
+    assert sizes[1] <= sizes[0] + 20
+
+
+def test_what_an_open_call_needs_is_carried() -> None:
+    """Its start, its approval and why it was left go with it; words of a broken call too."""
+    log = Log()
+    log.user()
+    log.answer("", call("c1"), ToolCall("c2", "act", None, "{", "invalid_json"))
+    log.started("2:0")
+    log.message(Assistant((Text("on"),)))
+    log.message(User.of("next"))
+    compacted(log, 5)
+    state = from_boundary(log)
+    assert [known.key for known in state.unknown_outcomes()] == ["2:0"]
+    assert state.calls["2:1"].call.raw == "{"
+    log.put(MessageBody(ToolResult.of("c1", "late"), key="2:0"))
+    assert from_boundary(log).unknown_outcomes() == []

@@ -14,7 +14,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "suture"
 # ARCHITECTURE.md draws this table. A room is a module, or a package with all that is in it.
 FLOORS = [
     {"errors", "canonical", "messages", "entries"},
-    {"stand_ins", "pairing", "repair", "replay", "arguments", "tools", "formats"},
+    {"stand_ins", "pairing", "repair", "replay", "arguments", "tools", "formats", "compaction"},
     {"loop", "call_repair", "healing"},
     {"stores", "models"},
     {"session", "agent", "testing"},
@@ -29,6 +29,7 @@ INSIDE = {
     "pairing": {"stand_ins"},
     "repair": {"pairing"},
     "replay": {"pairing", "repair"},
+    "compaction": {"replay"},
     "tools": {"arguments"},
     "formats": {"arguments"},
     "loop": {"call_repair", "healing"},

@@ -25,6 +25,8 @@ DOOR = [
     "CallCheck",
     "Cause",
     "Change",
+    "Compaction",
+    "ContextUsage",
     "File",
     "Finding",
     "Healed",

@@ -14,9 +14,11 @@ from suture.errors import *  # noqa: F403
 if TYPE_CHECKING:
     from suture.agent import Agent as Agent
     from suture.agent import AsyncAgent as AsyncAgent
+    from suture.agent import ContextUsage as ContextUsage
     from suture.agent import Result as Result
     from suture.agent import Signal as Signal
     from suture.call_repair import ToolCallRepair as ToolCallRepair
+    from suture.compaction import Compaction as Compaction
     from suture.healing import Cause as Cause
     from suture.healing import Change as Change
     from suture.healing import Finding as Finding
@@ -66,8 +68,9 @@ if TYPE_CHECKING:
     from suture.tools import tool as tool
 
 _HOMES = {
-    "suture.agent": ("Agent", "AsyncAgent", "Result", "Signal"),
+    "suture.agent": ("Agent", "AsyncAgent", "ContextUsage", "Result", "Signal"),
     "suture.call_repair": ("ToolCallRepair",),
+    "suture.compaction": ("Compaction",),
     "suture.healing": (
         "Cause",
         "Change",

@@ -265,7 +265,14 @@ class SchemaError(SutureError):
 
 
 class CompactionError(SutureError):
-    """The summary could not be made, so nothing was compacted. The session goes on as it is; compact it later."""
+    """The summary could not be made, so nothing was compacted. The session goes on as it is; compact it later.
+
+    `usage` is what asking for it cost, None when that is not known.
+    """
+
+    def __init__(self, message: str | None = None, usage: object | None = None) -> None:
+        super().__init__(message)
+        self.usage = usage
 
 
 class ConfigurationError(SutureError):

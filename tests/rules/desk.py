@@ -40,9 +40,9 @@ from suture.loop.jobs import (
     PermitJob,
     Raised,
     ReconcileJob,
-    RepairJob,
     Replied,
     Returned,
+    SideJob,
     Stopped,
     ToolJob,
     WaitJob,
@@ -184,7 +184,7 @@ class Desk:
             if isinstance(job, PermitJob):
                 assert self.before_tool is not None
                 return Returned(self.before_tool(job.attempt.call, None))  # type: ignore[arg-type]
-            if isinstance(job, RepairJob):
+            if isinstance(job, SideJob):
                 corrected = self.corrections.pop(0)
                 return Replied(corrected) if isinstance(corrected, Assistant) else Failed(corrected)
             if isinstance(job, CorrectJob):

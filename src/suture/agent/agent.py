@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterable, Iterator
 from functools import partial
-from typing import Self
+from typing import Self, TypeVar
 
-from suture.agent.parts import Parts, begin, user_of
+from suture.agent.parts import ContextUsage, Parts, begin, user_of
 from suture.agent.result import Result, result_of
 from suture.agent.signal import Signal
 from suture.agent.tasks import TaskDriver
 from suture.agent.threads import ThreadDriver, refuse_in_background
+from suture.entries import Compacted
 from suture.errors import ConfigurationError, SutureError
-from suture.loop import Ended, run
+from suture.loop import Ended, Flow, Plan, compact, run
 from suture.loop.events import Event
 from suture.messages import Part, User
+from suture.replay import State
 from suture.session import AsyncSession, Session
+from suture.session.worker import in_thread
 from suture.stores.memory import MemoryStore
 
+T = TypeVar("T")
 Watch = Callable[[Event], object]
 
 
@@ -75,6 +79,9 @@ class Agent(Parts):
         tool_call_repair: how calls are corrected that cannot run and that no rule can mend: True asks the model once more,
             on the side; a `ToolCallRepair` says how often, and which model; a function of (history, calls by key, tools by
             name) returns the corrected calls by key. False answers them with what is wrong.
+        compaction: whether the past is summed up when the conversation grows too long for the model: True does so where its
+            window is known, or when it says so; a `Compaction` says when, what stays, and who writes the
+            summary; False never.
         before_tool: asked as before_tool(call, ctx) before a call runs, and again once it is approved. A text that it
             returns blocks the call and tells the model why; an error blocks it too. Plain or async.
         after_tool: asked as after_tool(call, result, ctx) before a result is recorded. What it returns (a ToolResult, or
@@ -107,13 +114,13 @@ class Agent(Parts):
             Fenced: another runner has taken the session over.
             StoreError: the store failed.
         """
-        return self._watched(self._events(user_of(prompt, files), session, signal), watch)
+        return _told(self._run(user_of(prompt, files), session, signal), watch)
 
     def resume(self, *, session: Session | None = None, watch: Watch | None = None, signal: Signal | None = None) -> Result:
         """Go on with what was begun, in whatever process: run what never started, take up what was decided, ask the
         model when it is its turn. Raises as `run` does.
         """
-        return self._watched(self._events(None, session, signal), watch)
+        return _told(self._run(None, session, signal), watch)
 
     def stream(
         self,
@@ -124,21 +131,30 @@ class Agent(Parts):
         signal: Signal | None = None,
     ) -> Stream:
         """The events of `run`, or without a prompt of `resume`, to iterate over."""
-        return Stream(self._events(None if prompt is None else user_of(prompt, files), session, signal))
+        return Stream(self._run(None if prompt is None else user_of(prompt, files), session, signal))
 
-    def _watched(self, events: Generator[Event, None, Result], watch: Watch | None) -> Result:
-        stream = Stream(events)
-        try:
-            for event in stream:
-                if watch is not None:
-                    watch(event)
-        finally:
-            stream.close()
-        return stream.result
+    def compact(
+        self, *, session: Session | None = None, watch: Watch | None = None, signal: Signal | None = None
+    ) -> Compacted | None:
+        """Sum up the past of the conversation now, however long it is; None when nothing is worth it, or it was stopped.
+
+        Raises:
+            CompactionError: no summary could be had. Nothing was written.
+            SessionBusy: another runner has the session.
+            StoreError: the store failed.
+        """
+        return _told(self._events(compact, session, signal), watch)
+
+    def context_usage(self, session: Session | None = None) -> ContextUsage:
+        """How long the conversation is, and how long it may be."""
+        return self._context_usage(self.session if session is None else session)
+
+    def _run(self, prompt: User | None, session: Session | None, signal: Signal | None) -> Generator[Event, None, Result]:
+        return result_of((yield from self._events(lambda state, plan: run(state, plan, prompt), session, signal)))
 
     def _events(
-        self, prompt: User | None, session: Session | None, signal: Signal | None
-    ) -> Generator[Event, None, Result]:
+        self, flow: Callable[[State, Plan], Flow[T]], session: Session | None, signal: Signal | None
+    ) -> Generator[Event, None, T]:
         session = self.session if session is None else session
         if not isinstance(session, Session):
             raise ConfigurationError(f"{session!r} is no session; make one with suture.Session(store, id).")
@@ -147,7 +163,21 @@ class Agent(Parts):
         with recorder.released():
             begin(session, recorder)
             work = self._work(session, recorder, signal)
-            return result_of((yield from ThreadDriver(work).drive(run(session.state, work.plan, prompt))))
+            return (yield from ThreadDriver(work).drive(flow(session.state, work.plan)))
+
+
+def _told(events: Generator[Event, None, T], watch: Watch | None) -> T:
+    """What the events end with; the watcher sees each."""
+    try:
+        while True:
+            event = next(events)
+            if watch is not None:
+                watch(event)
+    except StopIteration as over:
+        ended: T = over.value
+        return ended
+    finally:
+        events.close()
 
 
 class AsyncStream:
@@ -245,7 +275,31 @@ class AsyncAgent(Parts):
     ) -> AsyncStream:
         """The events of `run`, or without a prompt of `resume`, to iterate over."""
         user = None if prompt is None else user_of(prompt, files)
-        return AsyncStream(lambda ended: self._events(user, session, signal, ended))
+        return AsyncStream(lambda ended: self._events(lambda state, plan: run(state, plan, user), session, signal, ended))
+
+    async def compact(
+        self,
+        *,
+        session: AsyncSession | Session | None = None,
+        watch: Watch | None = None,
+        signal: Signal | None = None,
+    ) -> Compacted | None:
+        """Sum up the past of the conversation now, however long it is; None when nothing is worth it, or it was stopped.
+        Raises as `Agent.compact` does.
+        """
+        done: list[Compacted | None] = []
+        events = self._events(compact, session, signal, done.append)
+        try:
+            async for event in events:
+                if watch is not None:
+                    watch(event)
+        finally:
+            await events.aclose()
+        return done[0]
+
+    async def context_usage(self, session: AsyncSession | Session | None = None) -> ContextUsage:
+        """How long the conversation is, and how long it may be."""
+        return await in_thread(self._context_usage, self._plain(session))
 
     async def _watched(self, stream: AsyncStream, watch: Watch | None) -> Result:
         try:
@@ -256,17 +310,21 @@ class AsyncAgent(Parts):
             await stream.close()
         return stream.result
 
-    def _events(
-        self,
-        prompt: User | None,
-        session: AsyncSession | Session | None,
-        signal: Signal | None,
-        ended: Callable[[Ended], None],
-    ) -> AsyncGenerator[Event, None]:
+    def _plain(self, session: AsyncSession | Session | None) -> Session:
         chosen = self.session if session is None else session
         plain = chosen.plain if isinstance(chosen, AsyncSession) else chosen
         if not isinstance(plain, Session):
             raise ConfigurationError(f"{plain!r} is no session; make one with suture.AsyncSession(store, id).")
+        return plain
+
+    def _events(
+        self,
+        flow: Callable[[State, Plan], Flow[T]],
+        session: AsyncSession | Session | None,
+        signal: Signal | None,
+        ended: Callable[[T], None],
+    ) -> AsyncGenerator[Event, None]:
+        plain = self._plain(session)
         recorder = self._recorder(plain)
         work = self._work(plain, recorder, signal)
-        return TaskDriver(work).drive(partial(begin, plain, recorder), run(plain.state, work.plan, prompt), ended)
+        return TaskDriver(work).drive(partial(begin, plain, recorder), flow(plain.state, work.plan), ended)

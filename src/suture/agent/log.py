@@ -10,6 +10,8 @@ import logging
 from suture.loop.events import (
     ApprovalNeeded,
     CallCorrected,
+    CompactionFailed,
+    CompactionFinished,
     Event,
     Finished,
     RequestMended,
@@ -51,6 +53,10 @@ def log_event(session_id: str, event: Event) -> None:
             _LOG.warning(
                 "session %s: attempt %d of the model failed (%s), again in %.1f s", session_id, attempt, kind, delay
             )
+        case CompactionFinished(_, before, after):
+            _LOG.info("session %s: compacted from about %d tokens to %d", session_id, before, after)
+        case CompactionFailed(error):
+            _LOG.warning("session %s: could not be compacted (%s)", session_id, type(error.__cause__ or error).__name__)
         case Finished(status):
             _LOG.info("session %s: the run ends: %s", session_id, status)
         case _:

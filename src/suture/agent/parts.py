@@ -5,22 +5,32 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 from suture.agent.recorder import Recorder
 from suture.agent.signal import Signal
 from suture.agent.work import GRACE, Work, unprobed
 from suture.call_repair import Correct, ToolCallRepair
+from suture.compaction import Compaction, context_tokens
+from suture.compaction.options import RESERVE
 from suture.errors import ConfigurationError, InvalidTool
 from suture.loop import Plan
 from suture.loop.asks import Ask
 from suture.loop.retries import ONCE, RetryPolicy
 from suture.messages import Part, User, parts_of
 from suture.models import Model, open_model
+from suture.models.windows import window_of
 from suture.session import AsyncSession, Session
 from suture.tools import AfterTool, BeforeTool, Tool, is_generator_function, tool, trouble_among
 
 H = TypeVar("H", bound=Callable[..., object] | None)
+
+
+class ContextUsage(NamedTuple):
+    """How many tokens a conversation has, partly by estimate, and how many its model takes; None when that is not known."""
+
+    tokens: int
+    window: int | None
 
 
 class Parts:
@@ -39,6 +49,7 @@ class Parts:
         grace: float = GRACE,
         retries: bool | RetryPolicy = True,
         tool_call_repair: bool | ToolCallRepair | Correct = False,
+        compaction: bool | Compaction = True,
         before_tool: BeforeTool | None = None,
         after_tool: AfterTool | None = None,
         context: object = None,
@@ -61,6 +72,7 @@ class Parts:
         self.grace = grace
         self.retries = _policy(retries)
         self.tool_call_repair = _repair(tool_call_repair)
+        self.compaction = _compaction(compaction, self.model)
         self.before_tool = _hook("before_tool(call, ctx)", before_tool, 2)
         self.after_tool = _hook("after_tool(call, result, ctx)", after_tool, 3)
         self.context = context
@@ -82,10 +94,15 @@ class Parts:
             before_tool=self.before_tool,
             after_tool=self.after_tool,
             repair=self.tool_call_repair,
+            compaction=self.compaction,
             owner=recorder.owner,
             lease=self.lease,
         )
         return Work(self.model, session, plan, recorder, self.context, signal, self.grace, self._probe)
+
+    def _context_usage(self, session: Session) -> ContextUsage:
+        window = self.compaction.window if self.compaction is not None else window_of(self.model)
+        return ContextUsage(context_tokens(session.refresh()), window)
 
 
 def _model(given: Model | str) -> Model:
@@ -124,6 +141,21 @@ def _repair(given: bool | ToolCallRepair | Correct) -> ToolCallRepair | Correct 
                 "tool_call_repair is True, False, a suture.ToolCallRepair or a function of (history, calls, tools), "
                 f"not {given!r}."
             )
+
+
+def _compaction(given: bool | Compaction, model: Model) -> Compaction | None:
+    match given:
+        case False:
+            return None
+        case True:
+            window = window_of(model)
+            return Compaction(window, None if window is None else min(RESERVE, window // 4))
+        case Compaction():
+            window = given.window if given.window is not None else window_of(model)
+            writer = given.model if given.model is None else _model(cast("Model | str", given.model))
+            return replace(given, window=window, model=writer)
+        case _:
+            raise ConfigurationError(f"compaction is True, False or a suture.Compaction, not {given!r}.")
 
 
 def _hook(what: str, given: H, count: int) -> H:

@@ -10,7 +10,7 @@ import threading
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from suture.agent.board import Board
 from suture.agent.heartbeat import kept_alive
@@ -23,13 +23,13 @@ from suture.agent.work import (
     answer_plain,
     end_of,
     end_of_model,
-    end_of_repair,
+    end_of_side,
 )
 from suture.errors import Fenced
-from suture.loop import Closing, Ended, Flow
+from suture.loop import Closing, Flow
 from suture.loop.asks import Append, AppendNext, AppendUnclaimed, Ask, Emit, Gate, Look, Next, Prepare, Recheck, Start, Stop
 from suture.loop.events import Event
-from suture.loop.jobs import Done, Happened, Job, ModelJob, RepairJob, WaitJob
+from suture.loop.jobs import Done, Happened, Job, ModelJob, SideJob, WaitJob
 from suture.session.worker import in_thread
 
 # Questions whose answer may take time: the store is asked, or the host's own code.
@@ -46,6 +46,9 @@ def _next(steps: Generator[_Step, object, None], result: object) -> _Step | None
         return None
 
 
+T = TypeVar("T")
+
+
 class TaskDriver:
     """Answers one run's questions."""
 
@@ -60,7 +63,7 @@ class TaskDriver:
     # of two that are nested it would close the inner one while the outer one still runs it.
 
     async def drive(
-        self, begin: Callable[[], None], flow: Flow[Ended], ended: Callable[[Ended], None]
+        self, begin: Callable[[], None], flow: Flow[T], ended: Callable[[T], None]
     ) -> AsyncGenerator[Event, None]:
         """Claim the session with `begin` and carry the run to its end; yields what watchers are told, and hands the
         result to `ended`.
@@ -84,7 +87,7 @@ class TaskDriver:
             raise
         await in_thread(self.recorder.release)
 
-    def _drive(self, flow: Flow[Ended], ended: Callable[[Ended], None]) -> Generator[_Step, object, None]:
+    def _drive(self, flow: Flow[T], ended: Callable[[T], None]) -> Generator[_Step, object, None]:
         answer: object = None
         while True:
             try:
@@ -141,8 +144,8 @@ class TaskDriver:
         if isinstance(job, ModelJob):
             self._submit(job, None, end_of_model(self.work.model, job, self._inbox.put_nowait))
             return
-        if isinstance(job, RepairJob):
-            self._submit(job, None, end_of_repair(self.work, job))
+        if isinstance(job, SideJob):
+            self._submit(job, None, end_of_side(self.work, job))
             return
         ctx = self.work.context_of(job, self._put)
         if is_async(job, self.work.plan):
@@ -187,7 +190,7 @@ class TaskDriver:
 
     # Closing ----------------------------------------------------------------------------------
 
-    async def _close(self, flow: Flow[Ended], error: BaseException) -> None:
+    async def _close(self, flow: Flow[T], error: BaseException) -> None:
         """End a run that cannot go on: start nothing, give handlers some grace, write down what they finished."""
         landed = await self._last_of_handlers()
         try:

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Coroutine, Generator
 from concurrent.futures import Future
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 from suture.agent.board import Board
 from suture.agent.heartbeat import kept_alive
@@ -25,14 +25,16 @@ from suture.agent.work import (
     answer_plain,
     end_of,
     end_of_model,
-    end_of_repair,
+    end_of_side,
 )
 from suture.errors import ConfigurationError, Fenced
-from suture.loop import Closing, Ended, Flow
+from suture.loop import Closing, Flow
 from suture.loop.asks import Ask, Emit, Look, Next, Start, Stop
 from suture.loop.events import Event
-from suture.loop.jobs import Done, Happened, Job, ModelJob, RepairJob, WaitJob
+from suture.loop.jobs import Done, Happened, Job, ModelJob, SideJob, WaitJob
 from suture.stores.shield import shielded
+
+T = TypeVar("T")
 
 
 class ThreadDriver:
@@ -44,7 +46,7 @@ class ThreadDriver:
         self.board = Board(work.signal, work.grace)
         self._inbox: queue.SimpleQueue[Item] = queue.SimpleQueue()
 
-    def drive(self, flow: Flow[Ended]) -> Generator[Event, None, Ended]:
+    def drive(self, flow: Flow[T]) -> Generator[Event, None, T]:
         """Carry the run to its end; yields what watchers are told."""
         log_start(self.work.session.id, self.work.model.name)
         with self.work.woken_by_signal(self._inbox.put), kept_alive(self.recorder):
@@ -55,20 +57,20 @@ class ThreadDriver:
                 self._close(flow, error)
                 raise
 
-    def _drive(self, flow: Flow[Ended]) -> Generator[Event, None, Ended]:
+    def _drive(self, flow: Flow[T]) -> Generator[Event, None, T]:
         answer: object = None
         while True:
             try:
                 # A step of the flow is whole: one that a Ctrl-C cut off could record nothing any more.
                 question = shielded(lambda: self._step(flow, answer))  # noqa: B023  called at once
             except StopIteration as stop:
-                ended: Ended = stop.value
+                ended: T = stop.value
                 return ended
             self.work.probe("before", question)
             answer = yield from self._answer(question)
             self.work.probe("after", question)
 
-    def _step(self, flow: Flow[Ended], answer: object) -> Ask[object]:
+    def _step(self, flow: Flow[T], answer: object) -> Ask[object]:
         with self.work.session.lock:
             return flow.send(answer)
 
@@ -100,8 +102,8 @@ class ThreadDriver:
         if isinstance(job, ModelJob):
             self._submit("models", job, None, end_of_model(self.work.model, job, self._inbox.put))
             return
-        if isinstance(job, RepairJob):
-            self._submit("models", job, None, end_of_repair(self.work, job))
+        if isinstance(job, SideJob):
+            self._submit("models", job, None, end_of_side(self.work, job))
             return
         ctx = self.work.context_of(job, self._inbox.put)
         if is_async(job, self.work.plan):
@@ -148,7 +150,7 @@ class ThreadDriver:
 
     # Closing ----------------------------------------------------------------------------------
 
-    def _close(self, flow: Flow[Ended], error: BaseException) -> None:
+    def _close(self, flow: Flow[T], error: BaseException) -> None:
         """End a run that cannot go on: start nothing, give handlers some grace, write down what they finished."""
         landed = self._last_of_handlers()
         try:

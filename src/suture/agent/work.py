@@ -13,7 +13,6 @@ from typing import TypeAlias, cast
 
 from suture.agent.recorder import Recorder
 from suture.agent.signal import Signal
-from suture.call_repair import ToolCallRepair
 from suture.errors import ConfigurationError, IncompleteStream, ModelError, NotJson
 from suture.healing import Change
 from suture.loop import Plan
@@ -27,8 +26,8 @@ from suture.loop.jobs import (
     ModelJob,
     PermitJob,
     ReconcileJob,
-    RepairJob,
     Replied,
+    SideJob,
     Stopped,
     ToolJob,
 )
@@ -126,17 +125,16 @@ class Work:
                 forget()
 
 
-async def end_of_repair(work: Work, job: RepairJob) -> Item:
-    """Ask the model that corrects calls. What it streams is nobody's business, and whatever breaks it is its failure."""
-    repair = work.plan.repair
-    model = repair.model if isinstance(repair, ToolCallRepair) and repair.model is not None else work.model
-    item = await end_of_model(cast(Model, model), job, lambda _: None)
+async def end_of_side(work: Work, job: SideJob) -> Item:
+    """Ask a model on the side. What it streams is nobody's business, and whatever breaks it is its failure."""
+    model = work.model if job.model is None else cast(Model, job.model)
+    item = await end_of_model(model, job, lambda _: None)
     if isinstance(item, Broken) and isinstance(item.error, Exception):
-        return Done(job, Failed(ModelError(f"Asking for corrections failed: {type(item.error).__name__}.")))
+        return Done(job, Failed(ModelError(f"Asking on the side failed: {type(item.error).__name__}.")))
     return item
 
 
-async def end_of_model(model: Model, job: ModelJob | RepairJob, report: Callable[[Delta | RequestMended], None]) -> Item:
+async def end_of_model(model: Model, job: ModelJob | SideJob, report: Callable[[Delta | RequestMended], None]) -> Item:
     """Ask the model, handing on what it streams; its whole answer, or why there is none."""
     whole: Assistant | None = None
     changes: list[Change] = []
@@ -185,7 +183,7 @@ def _no_piece(model: Model, piece: object) -> ConfigurationError:
     )
 
 
-def _reply(model: Model, job: ModelJob | RepairJob, whole: Assistant, changes: tuple[Change, ...]) -> Item:
+def _reply(model: Model, job: ModelJob | SideJob, whole: Assistant, changes: tuple[Change, ...]) -> Item:
     """The answer as a log will give it back, so that nothing is recorded that nobody can read."""
     try:
         return Done(job, Replied(as_logged(Assistant, whole), changes))

@@ -28,7 +28,7 @@ def said(error: ModelError) -> str:
 
 class Attempts:
     """Asks the model. `changes` is what adapters changed in what was sent; `error` why there is no answer, and
-    `unanswered` what the attempt behind it cost.
+    `unanswered` what attempts cost that brought no answer in the end.
     """
 
     def __init__(self, journal: Journal, calls: Calls, plan: Plan) -> None:
@@ -49,7 +49,7 @@ class Attempts:
 
     def answer(self, request: Request) -> Flow[Assistant | None]:
         """The model's answer; None when there is none, or the run is to stop."""
-        attempt = 0
+        attempt, self.error = 0, None
         while True:
             attempt += 1
             sent = replace(request, refused_by=self._refused_by) if self._refused_by else request
@@ -88,7 +88,9 @@ class Attempts:
         return 0.0 if rules else None
 
     def _give_up(self, error: ModelError | None, usage: Usage | None) -> None:
-        self.error, self.unanswered = error, usage
+        self.error = error
+        if usage is not None:
+            self.unanswered = (self.unanswered or Usage()) + usage
         self.usage += usage or Usage()
 
     def _wrong_with(self, message: Assistant) -> ModelError | None:

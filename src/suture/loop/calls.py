@@ -24,9 +24,9 @@ from suture.loop.jobs import (
     PermitJob,
     Raised,
     ReconcileJob,
-    RepairJob,
     Replied,
     Returned,
+    SideJob,
     Signalled,
     Stopped,
     TimedOut,
@@ -86,6 +86,11 @@ class Calls:
         self._jobs += 1
         return self._jobs
 
+    @property
+    def is_stopping(self) -> bool:
+        """Whether nothing more is to be begun, since somebody stopped the run."""
+        return self.state.interrupt is not None
+
     # What happened ----------------------------------------------------------------------------
 
     def look(self) -> Flow[None]:
@@ -107,7 +112,7 @@ class Calls:
                 case _:
                     assert_never(one)
 
-    def carried(self, job: ModelJob | WaitJob | PermitJob | RepairJob | CorrectJob) -> Flow[Any]:
+    def carried(self, job: ModelJob | WaitJob | PermitJob | SideJob | CorrectJob) -> Flow[Any]:
         """Start the job and wait for its end, which is the answer. Results that land meanwhile are recorded; an interrupt
         stops it.
         """

@@ -15,7 +15,7 @@ from suture.canonical import scrub
 from suture.entries import Correction, Corrector
 from suture.loop.asks import Emit, Prepare, ask
 from suture.loop.events import CallCorrected
-from suture.loop.jobs import CorrectJob, RepairJob, Replied, Returned
+from suture.loop.jobs import CorrectJob, Replied, Returned, SideJob
 from suture.loop.journal import Journal, Wanted
 from suture.loop.plan import Flow, Plan
 from suture.loop.request import Request
@@ -41,7 +41,7 @@ class Carrier(Protocol):
     def next_job(self) -> int:
         """A number for a job."""
 
-    def carried(self, job: RepairJob | CorrectJob) -> Flow[Any]:
+    def carried(self, job: SideJob | CorrectJob) -> Flow[Any]:
         """Start the job and wait for its end, which is the answer."""
 
 
@@ -91,7 +91,7 @@ class Correcting:
             return (corrections_given(given, malformed), "host", None) if isinstance(outcome, Returned) else None
         side = side_conversation(history, malformed, self.plan.tools)
         request = Request(side.messages, self.plan.system, side.tools)
-        outcome = yield from self.carrier.carried(RepairJob(self.carrier.next_job(), request))
+        outcome = yield from self.carrier.carried(SideJob(self.carrier.next_job(), request, repair.model))
         if not isinstance(outcome, Replied):
             return None
         usage = outcome.message.usage

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 from suture.entries import ApprovalRequest, Corrector
-from suture.errors import ModelError
+from suture.errors import CompactionError, ModelError
 from suture.healing import Change
 from suture.messages import Message, ToolCall, ToolResult
 
@@ -121,6 +121,32 @@ class MessageRecorded:
 
 
 @dataclass(frozen=True, slots=True)
+class CompactionStarting:
+    """The conversation, of so many tokens, is about to be compacted. When a watcher raises here, it is not."""
+
+    type: ClassVar[str] = "compacting"
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionFinished:
+    """The conversation was compacted: `summary` leads what is sent from now on. Token counts are estimates."""
+
+    type: ClassVar[str] = "compaction"
+    summary: str
+    tokens_before: int
+    tokens_after: int
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionFailed:
+    """The conversation could not be compacted. The run goes on with it as it is."""
+
+    type: ClassVar[str] = "compaction_failed"
+    error: CompactionError
+
+
+@dataclass(frozen=True, slots=True)
 class Finished:
     """The run is over; `status` as in its result."""
 
@@ -141,5 +167,8 @@ Event: TypeAlias = (
     | ToolFinished
     | ApprovalNeeded
     | MessageRecorded
+    | CompactionStarting
+    | CompactionFinished
+    | CompactionFailed
     | Finished
 )

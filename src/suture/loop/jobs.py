@@ -54,11 +54,14 @@ class PermitJob:
 
 
 @dataclass(frozen=True, slots=True)
-class RepairJob:
-    """Ask a model to correct calls that cannot run. What it streams is told to nobody; what breaks it is its failure."""
+class SideJob:
+    """Ask a model something on the side: to correct calls, to write a summary. `model` is asked, or the run's own when that
+    is None. What it streams is told to nobody; what breaks it is its failure.
+    """
 
     id: int
     request: Request
+    model: object | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,7 @@ class WaitJob:
     seconds: float
 
 
-Job: TypeAlias = ModelJob | RepairJob | WaitJob | PermitJob | CorrectJob | ToolJob | ReconcileJob
+Job: TypeAlias = ModelJob | SideJob | WaitJob | PermitJob | CorrectJob | ToolJob | ReconcileJob
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 from suture.call_repair import Correct, ToolCallRepair
 from suture.canonical import digest
+from suture.compaction import Compaction
 from suture.errors import ModelError
 from suture.healing import Change
 from suture.loop.asks import Ask
@@ -26,7 +27,8 @@ Status: TypeAlias = Literal[
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run works with. `repair` says how calls that cannot run are corrected; `owner` and `lease` (seconds) are those
+    """What a run works with. `repair` says how calls that cannot run are corrected, `compaction` when the
+    conversation is compacted; `owner` and `lease` (seconds) are those
     of its claim.
     """
 
@@ -39,6 +41,7 @@ class Plan:
     before_tool: BeforeTool | None = None
     after_tool: AfterTool | None = None
     repair: ToolCallRepair | Correct | None = None
+    compaction: Compaction | None = None
     owner: str = ""
     lease: float = 30.0
 

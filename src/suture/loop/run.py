@@ -22,10 +22,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from suture.entries import RunFinished, RunStarted, mark
-from suture.errors import AwaitingApproval
+from suture.errors import AwaitingApproval, ContextOverflow
 from suture.loop.asks import AppendNext, Emit, NewId, Written, ask
 from suture.loop.attempts import Attempts, said
 from suture.loop.calls import Calls, is_refused
+from suture.loop.compacting import Compactor
 from suture.loop.events import Finished
 from suture.loop.journal import Journal, answering
 from suture.loop.plan import Closing, Ended, Flow, Plan, Status, is_handed_off, pending_of
@@ -92,6 +93,7 @@ class _Run:
         self.journal = Journal(state)
         self.calls = Calls(self.journal, plan)
         self.model = Attempts(self.journal, self.calls, plan)
+        self.compactor = Compactor(self.journal, plan, self.calls)
         self.id = ""
         self.steps = 0
         self.kept = Usage()
@@ -126,7 +128,7 @@ class _Run:
     @property
     def usage(self) -> Usage:
         """What the attempts of this run cost, as far as it is known; also those whose answer was not kept."""
-        return self.kept + self.model.usage + self.calls.correcting.usage
+        return self.kept + self.model.usage + self.calls.correcting.usage + self.compactor.usage
 
     def _begin(self) -> Flow[None]:
         """Open the run. What a person stopped is closed in the same batch, since opening forgets the stop."""
@@ -162,6 +164,9 @@ class _Run:
                 continue
             if self._out_of_steps():
                 return "max_steps"
+            yield from self.compactor.when_due()
+            if self.state.interrupt is not None:
+                return "interrupted"
             if not (yield from self._ask_model()):
                 return "error" if self.model.error is not None else "interrupted"
             if self.state.open_calls() and self._out_of_steps():
@@ -183,7 +188,7 @@ class _Run:
     def _finish(self, status: Status) -> Flow[bool]:
         """End the run, unless something arrived that it can still take up."""
         error = said(self.model.error) if self.model.error is not None else None
-        lost = (self.model.unanswered or Usage()) + self.calls.correcting.unrecorded
+        lost = (self.model.unanswered or Usage()) + self.calls.correcting.unrecorded + self.compactor.unrecorded
         body = RunFinished(self.id, status, self.usage, error, lost if lost != Usage() else None)
         while True:
             # Taken before anything is asked: whoever else reads through the same handle moves the head meanwhile.
@@ -213,12 +218,18 @@ class _Run:
 
     def _ask_model(self) -> Flow[bool]:
         """Ask the model and record its answer; whether there is one."""
-        seen = self.state.head
-        request = Request(self.state.request(), self.plan.system, tuple(self.plan.tools.values()))
-        message = yield from self.model.answer(request)
+        seen, message = yield from self._answer()
+        if isinstance(self.model.error, ContextOverflow) and (yield from self.compactor.on_overflow()):
+            seen, message = yield from self._answer()
         if message is not None:
             yield from self._take_answer(message, seen)
         return message is not None
+
+    def _answer(self) -> Flow[tuple[int, Assistant | None]]:
+        """The last seq of a request, and the answer to it."""
+        seen = self.state.head
+        request = Request(self.state.request(), self.plan.system, tuple(self.plan.tools.values()))
+        return seen, (yield from self.model.answer(request))
 
     def _take_answer(self, message: Assistant, seen: int) -> Flow[None]:
         self.steps += 1

@@ -35,11 +35,8 @@ class Boundary(NamedTuple):
         return turn.seq < self.body.first_kept
 
 
-def wrong_boundary(body: Compacted, blocks: list[Block], calls: Iterable[Call], open_calls: Iterable[Call]) -> str | None:
-    """Why nothing may be hidden behind that boundary; None when it is a good one."""
-    first = body.first_kept
-    if not body.summary.strip():
-        return "its summary is blank"
+def wrong_boundary(first: int, blocks: list[Block], calls: Iterable[Call], open_calls: Iterable[Call]) -> str | None:
+    """Why nothing below that seq may be hidden behind a boundary; None when it is a good one."""
     at = index_of(first, blocks)
     if at is None:
         return f"no message stands at entry {first}, from where it keeps the conversation"

@@ -108,8 +108,19 @@ class State:
         self._steps_before = 0
         self._behind: tuple[int, ...] = ()
         self._is_straddled = False
+        # What `carried_before` folds: the entries behind what was carried over to a seq, or behind the beginning.
+        self._base: tuple[Carried, int] | None = None
+        self._since_base: list[Entry] = []
 
     # Carrying over ----------------------------------------------------------------------------
+
+    def carried_before(self, seq: int) -> Carried:
+        """What a fold of all below that seq carries over; it costs what was written since the last boundary."""
+        fold = State()
+        if self._base is not None:
+            fold.restore(*self._base)
+        fold.fold(entry for entry in self._since_base if entry.seq < seq)
+        return fold.carry()
 
     def carry(self) -> Carried:
         """What a fold needs to go on from here without what came before."""
@@ -144,6 +155,7 @@ class State:
     def restore(self, carried: Carried, start: int) -> None:
         """Become the state at that seq, of what was carried over it; what follows is folded as ever."""
         self.clear()
+        self._base = carried, start
         self.head = self.start = start
         self.run, self.interrupt, self.last_status = carried.run, carried.interrupt, carried.last_status
         self.inbox, self.usage, self.marks = dict(carried.inbox), carried.usage, dict(carried.marks)
@@ -180,6 +192,7 @@ class State:
                         f"Entries {self.head + 1} to {entry.seq - 1} are missing. Read the log from its beginning."
                     )
                 if entry.seq > self.head:
+                    self._since_base.append(entry)
                     self._fold(entry)
                     self.head = entry.seq
         except BaseException:  # cut off in the middle of an entry: half of one is worse than none
@@ -263,10 +276,13 @@ class State:
         self.usage += body.usage or Usage()
         if 0 < body.first_kept <= self.start:
             return  # an older one than that which this fold began from
-        straddled = "an answer that was asked for before it stands behind it" if self._is_straddled else None
-        if why := straddled or wrong_boundary(body, self.blocks, self.calls.values(), self.open_calls()):
+        blank = None if body.summary.strip() else "its summary is blank"
+        if why := blank or self.wrong_with_boundary(body.first_kept):
             self._find(seq, "BOUNDARY_INVALID", f"the compaction is not used: {why}")
             return
+        if body.carried is not None:
+            self._base = body.carried, body.first_kept - 1
+            self._since_base = [entry for entry in self._since_base if entry.seq >= body.first_kept]
         at = next(at for at, block in enumerate(self.blocks) if block.seq == body.first_kept)
         self.boundary = Boundary(seq, body, at)
         self._book = IdBook()
@@ -274,6 +290,12 @@ class State:
             if isinstance(block, TurnBlock):
                 block.names = self._names(block.seq, block.message)
         self._view = RequestView(self.blocks, at, (self.boundary.summary,))
+
+    def wrong_with_boundary(self, first_kept: int) -> str | None:
+        """Why nothing below that seq may be hidden behind a summary; None when all of it may."""
+        if self._is_straddled:
+            return "an answer that was asked for before it stands behind it"
+        return wrong_boundary(first_kept, self.blocks, self.calls.values(), self.open_calls())
 
     def _names(self, seq: int, message: Assistant) -> list[str]:
         """The wire ids of an answer's calls as requests have them, given once since the last boundary."""
@@ -499,6 +521,10 @@ class State:
     def messages(self) -> list[Message]:
         """The conversation as recorded, in the order of the log, without stand-ins."""
         return [message for _, message in self.recorded]
+
+    def sent_blocks(self) -> list[Block]:
+        """The blocks of what may be sent now, in their order; the summary of what came before leads them."""
+        return self.blocks if self.boundary is None else self.blocks[self.boundary.at :]
 
     def request(self) -> tuple[Message, ...]:
         """What may be sent now: each turn followed by one result per call, in call order, under ids that are

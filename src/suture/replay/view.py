@@ -34,19 +34,24 @@ class RequestView:
         """Each turn followed by one result per call, in call order, under ids that are given once; nothing empty."""
         for block in self._blocks[self._first + len(self._starts) :]:
             self._starts.append(len(self._messages))
-            if isinstance(block, TurnBlock):
-                self._messages.extend(self._turn(block))
-            elif block.message.parts:
-                self._messages.append(block.message)
+            self._messages.extend(shown(block))
         return tuple(self._messages)
 
-    def _turn(self, block: TurnBlock) -> Iterator[Message]:
-        yield _as_it_ran(block)
-        for call in block.calls:
-            answer = block.paired.answers[call.slot]
-            result = answer.result if answer is not None else stand_in_for(call)
-            name = block.names[call.slot]
-            yield result if result.call_id == name else msgspec.structs.replace(result, call_id=name)
+
+def shown(block: Block) -> list[Message]:
+    """A block as a request has it: a turn followed by one result per call, in call order; nothing that is empty."""
+    if isinstance(block, TurnBlock):
+        return list(_turn(block))
+    return [block.message] if block.message.parts else []
+
+
+def _turn(block: TurnBlock) -> Iterator[Message]:
+    yield _as_it_ran(block)
+    for call in block.calls:
+        answer = block.paired.answers[call.slot]
+        result = answer.result if answer is not None else stand_in_for(call)
+        name = block.names[call.slot]
+        yield result if result.call_id == name else msgspec.structs.replace(result, call_id=name)
 
 
 def _as_it_ran(block: TurnBlock) -> Assistant:

@@ -2,7 +2,7 @@
 
 SutureError
 ├── HistoryError      UnknownFormat  AmbiguousFormat  UnhealableHistory  NotJson
-├── StoreError        Conflict  Fenced  Corrupt  SessionNotFound
+├── StoreError        Conflict  Fenced  Corrupt  SessionNotFound  WrongKey
 ├── SessionError      SessionBusy  AwaitingApproval  NoSuchApproval  AmbiguousCall
 │                     AlreadyDecided  NoSuchMessage  InvalidEdit
 ├── ModelError        RateLimited  Overloaded  Timeout  TransportError  IncompleteStream
@@ -58,6 +58,7 @@ __all__ = [
     "TransportError",
     "UnhealableHistory",
     "UnknownFormat",
+    "WrongKey",
 ]
 
 
@@ -128,6 +129,10 @@ class Corrupt(StoreError):
 
 class SessionNotFound(StoreError):
     """The store holds no session of that id. `suture sessions --store URL` lists those it has."""
+
+
+class WrongKey(StoreError):
+    """The session was written under another key, or without one. Open the store with the key that it was written under."""
 
 
 # Sessions -------------------------------------------------------------------------------------

@@ -89,6 +89,16 @@ def read_only(path: str) -> None:
     store.close()
 
 
+def refused(path: str) -> None:
+    """Open the file as a user who may only read it; say why it cannot be opened."""
+    if os.getuid() == 0:
+        os.setuid(65534)
+    try:
+        SqliteStore(path)
+    except StoreError as error:
+        say(str(error))
+
+
 def fork_and_go_on(path: str) -> None:
     """Fork with the store open: both sides append, and what the parent closes must stay open for the child."""
     store = SqliteStore(path)
@@ -158,6 +168,7 @@ WHAT: dict[str, Callable[..., None]] = {
         append_for_ever,
         stop_at,
         read_only,
+        refused,
         fork_and_go_on,
         fork_among_threads,
         owner,

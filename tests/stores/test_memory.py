@@ -13,3 +13,10 @@ class TestMemoryStore(StoreContract):
 
     def open(self, tmp_path: Path) -> Store:  # noqa: ARG002 - it keeps nothing on disk
         return MemoryStore()
+
+
+class TestMemoryStoreUnderAKey(StoreContract):
+    durable = False
+
+    def open(self, tmp_path: Path) -> Store:  # noqa: ARG002 - it keeps nothing on disk
+        return MemoryStore(key=b"of sixteen bytes")

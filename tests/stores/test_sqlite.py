@@ -21,6 +21,7 @@ import pytest
 from suture.errors import Conflict, SessionNotFound, StoreError
 from suture.stores import Draft, Entry, SqliteStore, Store
 from suture.stores.base import link
+from suture.stores.sqlite import VERSIONS
 from suture.testing.stores import StoreContract, drafts
 
 KILLS = 12
@@ -31,6 +32,11 @@ STATEMENTS = 9
 class TestSqliteStore(StoreContract):
     def open(self, tmp_path: Path) -> Store:
         return SqliteStore(tmp_path / "sessions.db")
+
+
+class TestSqliteStoreUnderAKey(StoreContract):
+    def open(self, tmp_path: Path) -> Store:
+        return SqliteStore(tmp_path / "sessions.db", key=b"of sixteen bytes")
 
 
 @pytest.fixture
@@ -158,7 +164,7 @@ def test_the_file_is_durable(store: SqliteStore, path: Path) -> None:
             assert values == ["wal", 2, 1]
     store.close()
     header = path.read_bytes()[:100]
-    assert (header[68:72], int.from_bytes(header[60:64], "big")) == (b"sutr", 1)
+    assert (header[68:72], int.from_bytes(header[60:64], "big")) == (b"sutr", len(VERSIONS))
 
 
 def test_the_tables_are_strict(store: SqliteStore) -> None:

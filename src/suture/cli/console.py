@@ -35,6 +35,7 @@ _SPOKEN_HERE = {
     "`open_approvals()`": "`suture approvals`",
     "`unknown_outcomes()`": "`suture show`",
     "force=True": "--force",
+    "open_store(url, key=...)": "--key-file FILE",
     " json.loads it, or use `suture heal FILE`.": "",
     "`convert` with target=": "`suture convert` with --target ",
     "format=...": "--format F",

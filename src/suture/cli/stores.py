@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import unquote
 
 import click
@@ -15,17 +16,57 @@ from suture.errors import ConfigurationError, StoreError
 if TYPE_CHECKING:
     from suture import Session, Store
 
-_SQLITE = "sqlite:///"
+F = TypeVar("F", bound=Callable[..., object])
 
-in_store = click.option(
-    "--store",
-    "url",
-    required=True,
-    metavar="URL",
-    envvar="SUTURE_STORE",
+_SQLITE = "sqlite:///"
+_KEY = "suture.key"
+
+
+def _keep_key(context: click.Context, _option: click.Parameter, file: str | None) -> None:
+    context.meta[_KEY] = file
+
+
+under_key = click.option(
+    "--key-file",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    envvar="SUTURE_KEY_FILE",
     show_envvar=True,
-    help="Where the sessions are, such as sqlite:///agent.db.",
+    expose_value=False,
+    callback=_keep_key,
+    help="Holds the key of the store; or SUTURE_KEY does.",
 )
+
+
+def in_store(command: F) -> F:
+    """The options that say where the sessions are."""
+    at = click.option(
+        "--store",
+        "url",
+        required=True,
+        metavar="URL",
+        envvar="SUTURE_STORE",
+        show_envvar=True,
+        help="Where the sessions are, such as sqlite:///agent.db.",
+    )
+    return at(under_key(command))
+
+
+def given_key() -> bytes | None:
+    """The key that the command was given: its text, without the end of its line. A key is never an argument itself,
+    since every process of the machine sees those.
+
+    Raises:
+        StoreError: the file cannot be read.
+    """
+    file = click.get_current_context().meta.get(_KEY)
+    if file is None:
+        text = os.environ.get("SUTURE_KEY")
+        return os.fsencode(text) if text else None
+    try:
+        return Path(file).read_bytes().rstrip(b"\r\n")
+    except OSError as error:
+        raise StoreError(f"{file}: the key cannot be read: {error.strerror}.") from error
 
 
 @contextmanager
@@ -42,7 +83,7 @@ def opened(url: str) -> Iterator[Store]:
         raise StoreError(
             f"There is no store at {url!r}: the file does not exist. Check the path; a first run makes the file."
         )
-    store = suture.open_store(url)
+    store = suture.open_store(url, key=given_key())
     try:
         yield store
     finally:

@@ -30,20 +30,23 @@ _LATER = ("jsonl", "postgresql", "postgres")
 _KNOWN = "memory: and sqlite:///file; jsonl:///dir and postgresql://... come in a later version"
 
 
-def open_store(url: str) -> Store:
+def open_store(url: str, *, key: bytes | None = None) -> Store:
     """The store at a URL; a file is made when it is not there.
 
+    Under a `key` (16 bytes at least) what is written is chained and sealed by HMAC, so that `verify` finds what anybody
+    did to the log who does not have the key; sessions that were begun under another key or none are only read.
+
     Raises:
-        ConfigurationError: the URL is none that suture knows; the message lists those.
+        ConfigurationError: the URL is none that suture knows, and the message lists those; or the key is too short.
         StoreError: the store cannot be opened.
     """
     scheme, colon, rest = url.partition(":")
     if not colon or "/" in scheme:
         raise ConfigurationError(f"{url!r} is a path and no URL. For a SQLite file say 'sqlite:///{url}'.")
     if scheme == "memory" and rest.strip("/") == "":
-        return _opener("MemoryStore")()
+        return _opener("MemoryStore")(key=key)
     if scheme == "sqlite":
-        return _opener("SqliteStore")(_file_of(url, rest))
+        return _opener("SqliteStore")(_file_of(url, rest), key=key)
     if scheme in _LATER:
         raise StoreError(f"{url!r}: {scheme} stores are not there yet in this version. Use 'sqlite:///<path>'.")
     raise ConfigurationError(f"{url!r} is no store that suture knows. Known are {_KNOWN}.")

@@ -7,6 +7,7 @@ chain, marks, claim and meta. All of it changes in the transaction that appends.
 from __future__ import annotations
 
 import hashlib
+import hmac
 from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
@@ -37,6 +38,7 @@ class SessionInfo(msgspec.Struct, frozen=True):
     `head` is the last seq, 0 when empty. `marks` are the open marks, each with the seq that opened it.
     `claim` is the claim in force, None when nobody runs the session or its runner is dead or overdue.
     `epoch` is the last epoch that was given out. `damage` lists (position, what) of places that cannot be read.
+    `seal` binds id, head and chain to the store's key; it is blank where the session is kept without one.
     """
 
     id: str
@@ -50,6 +52,7 @@ class SessionInfo(msgspec.Struct, frozen=True):
     created_at: str = ""
     updated_at: str = ""
     damage: tuple[tuple[int, str], ...] = ()
+    seal: bytes = b""
 
     @property
     def status(self) -> Status:
@@ -103,21 +106,66 @@ def marked(marks: Mapping[str, int], seq: int, draft: Draft) -> dict[str, int]:
     return after
 
 
-def link(previous: bytes, session_id: str, seq: int, draft: Draft) -> bytes:
+# The chain ------------------------------------------------------------------------------------
+
+KEY_ID = 8
+"""How many bytes of a seal say under which key it was made."""
+
+
+def start_of(session_id: str) -> bytes:
+    """The value before the first entry of a session, so that no entry can be moved to another one."""
+    return hashlib.sha256(session_id.encode("utf-8", "surrogatepass")).digest()
+
+
+def link(previous: bytes, session_id: str, seq: int, draft: Draft, key: bytes | None = None) -> bytes:
     """The chain value of an entry. `previous` is the value before it, blank for the first entry."""
-    head = previous or hashlib.sha256(session_id.encode("utf-8", "surrogatepass")).digest()
-    return link_hash(head, seq, draft, hashlib.sha256(draft.body).digest())
+    return link_hash(previous or start_of(session_id), seq, draft, hashlib.sha256(draft.body).digest(), key)
 
 
-def link_hash(previous: bytes, seq: int, draft: Draft | Entry, body_hash: bytes) -> bytes:
-    """H(previous, seq, id, kind, at, marks, H(body))."""
+def link_hash(previous: bytes, seq: int, draft: Draft | Entry, body_hash: bytes, key: bytes | None = None) -> bytes:
+    """H(previous, seq, id, kind, at, marks, H(body)): SHA-256, or HMAC-SHA-256 under a key."""
     fields = [seq, draft.id, draft.kind, draft.at, list(draft.opens), list(draft.closes)]
     try:
         # For integers and texts these are the bytes of `canonical`, in a third of the time; every append pays it.
         text = msgspec.json.encode(fields)
     except UnicodeEncodeError:
         text = canonical(fields)
-    return hashlib.sha256(previous + hashlib.sha256(text).digest() + body_hash).digest()
+    whole = previous + hashlib.sha256(text).digest() + body_hash
+    return hashlib.sha256(whole).digest() if key is None else hmac.digest(key, whole, "sha256")
+
+
+def key_id(key: bytes | None) -> bytes:
+    """What tells keys apart and gives none away; blank for none. A seal begins with it."""
+    return b"" if key is None else hmac.digest(key, b"suture: which key", "sha256")[:KEY_ID]
+
+
+def seal(session_id: str, head: int, chain: bytes, key: bytes | None) -> bytes:
+    """What a session's row holds beside its head and chain, so that nobody without the key can move the end of the log.
+
+    Blank without a key.
+    """
+    if key is None:
+        return b""
+    whole = b"suture: end of a log" + start_of(session_id) + head.to_bytes(8) + chain
+    return key_id(key) + hmac.digest(key, whole, "sha256")
+
+
+@runtime_checkable
+class Keyed(Protocol):
+    """A store that can keep its chains under a key; `key` is None when it does not."""
+
+    @property
+    def key(self) -> bytes | None:
+        """The key of chains and seals."""
+        ...
+
+
+def key_of(store: object) -> bytes | None:
+    """The key under which a store keeps its chains; None for none."""
+    return store.key if isinstance(store, Keyed) else None
+
+
+# The protocol ---------------------------------------------------------------------------------
 
 
 @runtime_checkable

@@ -237,9 +237,17 @@ class Database:
     def _migrate(self, db: apsw.Connection) -> None:
         """Bring the file to our schema, and then to WAL: in this order its first page always tells whose it is."""
         if _identity(db) != (APPLICATION_ID, len(self._versions)):
+            self._require_writable()
             _in_one_transaction(db, [Write(self._run_scripts)])
         if not db.readonly("main") and db.execute("PRAGMA journal_mode = WAL").get != "wal":
             raise StoreError(f"{self.path}: this file system cannot hold SQLite's WAL. Use a local disk.")
+
+    def _require_writable(self) -> None:
+        if self._is_frozen:
+            raise StoreError(
+                f"{self.path} was written by an older suture and cannot be brought up to this one, since it may only be "
+                "read here. Open it once where it may be written."
+            )
 
     def _run_scripts(self, db: apsw.Connection) -> None:
         application, version = _identity(db)

@@ -16,7 +16,7 @@ import msgspec
 
 import suture.stores.rules as rules
 from suture.entries import Draft, Entry
-from suture.stores.base import Claim, Meta, SessionInfo, Status, boundary_of, link, marked
+from suture.stores.base import Claim, Meta, SessionInfo, Status, boundary_of, link, marked, seal
 from suture.stores.shield import Bell, shielded
 
 T = TypeVar("T")
@@ -36,6 +36,7 @@ class _Session:
     epoch: int = 0
     claim: Claim | None = None
     ttl: float = 0.0
+    seal: bytes = b""
 
     @property
     def chain(self) -> bytes:
@@ -43,9 +44,13 @@ class _Session:
 
 
 class MemoryStore:
-    """Sessions of this process only, for tests and for what need not last. Safe to share between threads."""
+    """Sessions of this process only, for tests and for what need not last. Safe to share between threads.
 
-    def __init__(self) -> None:
+    Under a `key` (16 bytes at least) chains are HMACs, which nobody can forge who does not have it.
+    """
+
+    def __init__(self, *, key: bytes | None = None) -> None:
+        self.key = rules.usable_key(key)
         self._sessions: dict[str, _Session] = {}
         self._lock = threading.Lock()
         self._appended = Bell()
@@ -78,7 +83,7 @@ class MemoryStore:
         self, session_id: str, drafts: Sequence[Draft], expect: int | None, epoch: int | None, meta: Meta | None
     ) -> int:
         now = time.time()
-        session = self._sessions.get(session_id) or _Session(session_id, now, now)
+        session = self._session(session_id, now)
         rules.require_epoch(session_id, epoch, session.epoch)
         there = rules.last_of_run([session.seqs.get(draft.id) for draft in drafts])
         if there is not None:
@@ -96,6 +101,14 @@ class MemoryStore:
             self._appended.ring()
         return len(session.entries)
 
+    def _session(self, session_id: str, now: float) -> _Session:
+        """The session, which this store may go on with, or a new one that is not kept yet."""
+        session = self._sessions.get(session_id)
+        if session is None:
+            return _Session(session_id, now, now, seal=seal(session_id, 0, b"", self.key))
+        rules.require_seal(session_id, len(session.entries), session.chain, session.seal, self.key)
+        return session
+
     def _require_new(self, session: _Session, drafts: Sequence[Draft], expect: int | None) -> None:
         if expect is not None and expect != len(session.entries):
             raise rules.wrong_head(session.id, len(session.entries), expect)
@@ -106,11 +119,12 @@ class MemoryStore:
     def _write(self, session: _Session, drafts: Sequence[Draft], epoch: int) -> None:
         for draft in drafts:
             seq = len(session.entries) + 1
-            chain = link(session.chain, session.id, seq, draft)
+            chain = link(session.chain, session.id, seq, draft, self.key)
             session.marks = marked(session.marks, seq, draft)
             session.seqs[draft.id] = seq
             marks = tuple(draft.opens), tuple(draft.closes)
             session.entries.append(Entry(seq, draft.id, draft.kind, draft.at, bytes(draft.body), epoch, *marks, chain))
+        session.seal = seal(session.id, len(session.entries), session.chain, self.key)
 
     def read(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Entry]:
         """The entries behind `after`, in order; none for an unknown session."""
@@ -147,7 +161,7 @@ class MemoryStore:
 
     def _claim(self, session_id: str, owner: str, ttl: float) -> Claim:
         now = time.time()
-        session = self._sessions.get(session_id) or _Session(session_id, now, now)
+        session = self._session(session_id, now)
         rules.require_free(session.claim, owner, now)
         self._sessions[session_id] = session
         session.epoch = (session.epoch or self._last_deleted_epoch) + 1
@@ -235,4 +249,5 @@ def _info(session: _Session, now: float) -> SessionInfo:
         meta=rules.meta_of(session.meta),
         created_at=rules.utc(session.created),
         updated_at=rules.utc(session.updated),
+        seal=session.seal,
     )

@@ -6,6 +6,7 @@ whether an owner is dead.
 
 from __future__ import annotations
 
+import hmac
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,8 +14,17 @@ from datetime import UTC, datetime
 
 from suture.canonical import canonical, is_encodable
 from suture.entries import Draft
-from suture.errors import Conflict, Fenced, SessionBusy, SessionNotFound, StoreError
-from suture.stores.base import Claim, Meta, SessionInfo, Status
+from suture.errors import (
+    ConfigurationError,
+    Conflict,
+    Corrupt,
+    Fenced,
+    SessionBusy,
+    SessionNotFound,
+    StoreError,
+    WrongKey,
+)
+from suture.stores.base import KEY_ID, Claim, Meta, SessionInfo, Status, key_id, seal
 from suture.stores.owner import is_dead, pid_here
 
 NO_META = b"{}"
@@ -75,6 +85,64 @@ def require_text(session_id: str, drafts: Iterable[Draft] = ()) -> None:
                     f"session {session_id!r}: {text!r} holds half a surrogate pair. "
                     "Use whole characters in ids, kinds, times and marks; bodies may hold any bytes."
                 )
+
+
+# Keys -----------------------------------------------------------------------------------------
+
+SHORTEST_KEY = 16
+
+
+def usable_key(key: bytes | None) -> bytes | None:
+    """The key of a store, which is bytes and hard to guess.
+
+    Raises:
+        ConfigurationError: it is not.
+    """
+    if key is not None and not isinstance(key, bytes):
+        kind = type(key).__name__
+        raise ConfigurationError(f"The key of a store is bytes, not {kind}. A text becomes bytes by .encode().")
+    if key is not None and len(key) < SHORTEST_KEY:
+        raise ConfigurationError(
+            f"The key of the store has {len(key)} bytes and could be guessed. Give it {SHORTEST_KEY} at least, "
+            "such as secrets.token_bytes(32)."
+        )
+    return key
+
+
+def require_seal(session_id: str, head: int, chain: bytes, sealed: bytes, key: bytes | None) -> None:
+    """Return when a session with that head, chain and seal may be gone on with under the key of this store.
+
+    Raises:
+        WrongKey: it was written under another key, or without one.
+        Corrupt: somebody without the key has changed its head or chain.
+    """
+    expected = seal(session_id, head, chain, key)
+    if hmac.compare_digest(sealed, expected):
+        return
+    if sealed[:KEY_ID] != key_id(key):
+        raise wrong_key(session_id, sealed, key)
+    raise Corrupt(
+        f"session {session_id!r}: its head ({head}) and chain are not those that were sealed under the key, so somebody "
+        "without the key has changed them. Nothing was written. `suture verify` looks for the place."
+    )
+
+
+def wrong_key(session_id: str, sealed: bytes, key: bytes | None) -> WrongKey:
+    """The error of a session that is sealed under another key than that of the store, or where one of them has none."""
+    if not sealed:
+        return WrongKey(
+            f"session {session_id!r} is kept without a key, and this store has one. Open the store without a key to go on "
+            "with it; a fork of it goes on under the key."
+        )
+    if key is None:
+        return WrongKey(
+            f"session {session_id!r} is kept under a key ({sealed[:KEY_ID].hex()}), and this store was opened without one. "
+            "Open it with that key: open_store(url, key=...)."
+        )
+    return WrongKey(
+        f"session {session_id!r} is kept under the key {sealed[:KEY_ID].hex()}, and this store was opened with the key "
+        f"{key_id(key).hex()}. Open it with the first."
+    )
 
 
 # Claims ---------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ import suture.stores.rules as rules
 from suture.canonical import canonical
 from suture.entries import Draft, Entry
 from suture.errors import Conflict
-from suture.stores.base import Claim, Meta, SessionInfo, Status, boundary_of, link
+from suture.stores.base import Claim, Meta, SessionInfo, Status, boundary_of, link, seal
 from suture.stores.database import Database
 
 VERSIONS = (
@@ -71,11 +71,15 @@ VERSIONS = (
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX marks_by_mark ON marks (mark);
     """,
+    """
+    -- Of id, head and chain, under the key of the store; blank without one.
+    ALTER TABLE sessions ADD COLUMN seal BLOB NOT NULL DEFAULT x'';
+    """,
 )
 
-_ROW = "SELECT key, head, chain, epoch, owner, ttl, expires, meta FROM sessions WHERE id = ?"
-_NEW_ROW = "INSERT INTO sessions (id, meta, created, updated) VALUES (?, ?, ?, ?)"
-_WRITE_ROW = "UPDATE sessions SET head = ?, chain = ?, expires = ?, meta = ?, updated = ? WHERE key = ?"
+_ROW = "SELECT key, head, chain, epoch, owner, ttl, expires, meta, seal FROM sessions WHERE id = ?"
+_NEW_ROW = "INSERT INTO sessions (id, meta, created, updated, seal) VALUES (?, ?, ?, ?, ?)"
+_WRITE_ROW = "UPDATE sessions SET head = ?, chain = ?, expires = ?, meta = ?, updated = ?, seal = ? WHERE key = ?"
 _NEW_ENTRY = "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)"
 _NEW_MARK = "INSERT OR REPLACE INTO marks VALUES (?, ?, ?)"
 _HEAD = "SELECT head FROM sessions WHERE id = ?"
@@ -85,7 +89,7 @@ _ENTRIES = """
     FROM sessions AS s JOIN entries AS e ON e.session = s.key
     WHERE s.id = ? AND seq > ? ORDER BY seq LIMIT ?"""
 _INFOS = """
-    SELECT s.id, head, chain, epoch, owner, expires, meta, created, updated, mark, seq
+    SELECT s.id, head, chain, epoch, owner, expires, meta, created, updated, seal, mark, seq
     FROM ({sessions}) AS s LEFT JOIN marks AS m ON m.session = s.key ORDER BY s.id, seq, mark"""
 _ONE_INFO = _INFOS.format(sessions="SELECT * FROM sessions WHERE id = ?")
 
@@ -116,19 +120,22 @@ class _Row(NamedTuple):
     ttl: float = 0.0
     expires: float = 0.0
     meta: bytes = rules.NO_META
+    seal: bytes = b""
 
 
 class SqliteStore:
     """Sessions in the SQLite file at `path`, for any number of threads and processes of one machine.
 
     A database that others keep locked is waited for, `busy_timeout` seconds at most. The file is made when it is
-    not there; its directory is not.
+    not there; its directory is not. Under a `key` (16 bytes at least) chains are HMACs, which nobody can forge who
+    does not have it.
 
     Raises:
         StoreError: the file cannot be opened, or is not ours; it was left as it is.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, busy_timeout: float = 30.0) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, busy_timeout: float = 30.0, key: bytes | None = None) -> None:
+        self.key = rules.usable_key(key)
         self._database = Database(Path(path).absolute(), VERSIONS, busy_timeout)
 
     def append(
@@ -142,7 +149,7 @@ class SqliteStore:
     ) -> int:
         """Append a batch whole, as `Store.append` says; when it returns, the batch is on disk."""
         rules.require_text(session_id, drafts)
-        return self._database.write(lambda db: _append(db, session_id, drafts, expect, epoch, meta))
+        return self._database.write(lambda db: _append(db, self.key, session_id, drafts, expect, epoch, meta))
 
     def read(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Entry]:
         """The entries behind `after`, in order; none for an unknown session."""
@@ -180,7 +187,7 @@ class SqliteStore:
     def claim(self, session_id: str, owner: str, ttl: float) -> Claim:
         """Claim a session under a new epoch, as `Store.claim` says."""
         rules.require_text(session_id)
-        return self._database.write(lambda db: _claim(db, session_id, owner, ttl), undo=self.release)
+        return self._database.write(lambda db: _claim(db, self.key, session_id, owner, ttl), undo=self.release)
 
     def renew(self, claim: Claim, ttl: float) -> None:
         """Extend the lease, as `Store.renew` says."""
@@ -249,9 +256,15 @@ def _row(db: apsw.Connection, session_id: str) -> _Row:
 
 
 def _append(
-    db: apsw.Connection, session_id: str, drafts: Sequence[Draft], expect: int | None, epoch: int | None, meta: Meta | None
+    db: apsw.Connection,
+    key: bytes | None,
+    session_id: str,
+    drafts: Sequence[Draft],
+    expect: int | None,
+    epoch: int | None,
+    meta: Meta | None,
 ) -> int:
-    row = _row(db, session_id)
+    row = _own_row(db, key, session_id)
     rules.require_epoch(session_id, epoch, row.epoch)
     if expect is not None and expect != row.head:
         return _repeated(db, row, drafts, otherwise=rules.wrong_head(session_id, row.head, expect))
@@ -260,29 +273,41 @@ def _append(
     if not drafts and not meta and expires == row.expires:
         return row.head
     if not row.key:
-        row = _new_row(db, session_id, now)
+        row = _new_row(db, key, session_id, now)
     try:
-        chain = _insert(db, row, session_id, drafts, epoch or 0)
+        chain = _insert(db, key, row, session_id, drafts, epoch or 0)
     except apsw.ConstraintError as error:
         if getattr(error, "extendedresult", 0) != apsw.SQLITE_CONSTRAINT_UNIQUE:  # missing in the stubs
             raise
         return _repeated(db, row, drafts, otherwise=rules.ids_taken(session_id, drafts))
     head = row.head + len(drafts)
-    db.execute(_WRITE_ROW, (head, chain, expires, rules.merged_meta(row.meta, meta), now, row.key))
+    sealed = seal(session_id, head, chain, key)
+    db.execute(_WRITE_ROW, (head, chain, expires, rules.merged_meta(row.meta, meta), now, sealed, row.key))
     _move_marks(db, row, drafts)
     return head
 
 
-def _new_row(db: apsw.Connection, session_id: str, now: float) -> _Row:
-    db.execute(_NEW_ROW, (session_id, rules.NO_META, now, now))
-    return _Row(db.last_insert_rowid())
+def _own_row(db: apsw.Connection, key: bytes | None, session_id: str) -> _Row:
+    """The row, of a session that a store of that key may go on with."""
+    row = _row(db, session_id)
+    if row.key:
+        rules.require_seal(session_id, row.head, row.chain, row.seal, key)
+    return row
 
 
-def _insert(db: apsw.Connection, row: _Row, session_id: str, drafts: Sequence[Draft], epoch: int) -> bytes:
+def _new_row(db: apsw.Connection, key: bytes | None, session_id: str, now: float) -> _Row:
+    sealed = seal(session_id, 0, b"", key)
+    db.execute(_NEW_ROW, (session_id, rules.NO_META, now, now, sealed))
+    return _Row(db.last_insert_rowid(), seal=sealed)
+
+
+def _insert(
+    db: apsw.Connection, key: bytes | None, row: _Row, session_id: str, drafts: Sequence[Draft], epoch: int
+) -> bytes:
     """Write the entries; return the chain value of the last."""
     chain = row.chain
     for seq, draft in enumerate(drafts, row.head + 1):
-        chain = link(chain, session_id, seq, draft)
+        chain = link(chain, session_id, seq, draft, key)
         marks = _packed(draft.opens), _packed(draft.closes)
         db.execute(_NEW_ENTRY, (row.key, seq, draft.id, draft.kind, draft.at, draft.body, epoch, *marks, chain))
     return chain
@@ -305,12 +330,12 @@ def _repeated(db: apsw.Connection, row: _Row, drafts: Sequence[Draft], otherwise
     return last
 
 
-def _claim(db: apsw.Connection, session_id: str, owner: str, ttl: float) -> Claim:
+def _claim(db: apsw.Connection, key: bytes | None, session_id: str, owner: str, ttl: float) -> Claim:
     now = time.time()
-    row = _row(db, session_id)
+    row = _own_row(db, key, session_id)
     rules.require_free(_claim_of(session_id, row.owner, row.epoch, row.expires), owner, now)
     if not row.key:
-        row = _new_row(db, session_id, now)
+        row = _new_row(db, key, session_id, now)
     epoch = (row.epoch or db.execute("SELECT epoch FROM deleted").get) + 1
     take = "UPDATE sessions SET epoch = ?, owner = ?, ttl = ?, expires = ? WHERE key = ?"
     db.execute(take, (epoch, owner, ttl, now + ttl, row.key))
@@ -386,7 +411,8 @@ def _claim_of(session_id: str, owner: str | None, epoch: int, expires: float) ->
 def _infos(rows: Iterable[tuple[Any, ...]]) -> Iterator[SessionInfo]:
     """One per session from its rows, of which it has one per mark, or one without a mark."""
     now = time.time()
-    for (id, head, chain, epoch, owner, expires, meta, created, updated), group in groupby(rows, lambda row: row[:9]):
+    for row, group in groupby(rows, lambda row: row[:10]):
+        id, head, chain, epoch, owner, expires, meta, created, updated, sealed = row
         marks = {mark: seq for *_, mark, seq in group if mark is not None}
         yield SessionInfo(
             id=id,
@@ -399,4 +425,5 @@ def _infos(rows: Iterable[tuple[Any, ...]]) -> Iterator[SessionInfo]:
             meta=rules.meta_of(meta),
             created_at=rules.utc(created),
             updated_at=rules.utc(updated),
+            seal=sealed,
         )

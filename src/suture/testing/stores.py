@@ -22,7 +22,7 @@ import pytest
 
 from suture.errors import Conflict, Fenced, NotJson, SessionBusy, SessionNotFound, StoreError
 from suture.stores import Claim, Draft, Entry, Store
-from suture.stores.base import Status, link, link_hash
+from suture.stores.base import Status, key_of, link, link_hash, seal
 from suture.stores.owner import this_owner
 
 T = TypeVar("T")
@@ -134,7 +134,7 @@ class StoreContract:
         """All that the writer said is kept, and the entry carries its chain value."""
         draft = Draft("id", "kind", "2026-01-02T03:04:05Z", b'{"a":1}', ("open:1", "open:2"), ("shut:1",))
         store.append("s", [draft])
-        chain = link(b"", "s", 1, draft)
+        chain = link(b"", "s", 1, draft, key_of(store))
         expected = Entry(1, draft.id, draft.kind, draft.at, draft.body, 0, draft.opens, draft.closes, chain)
         assert other.read("s") == [expected]
 
@@ -342,11 +342,21 @@ class StoreContract:
         chain = b""
         for entry in other.read("s"):
             draft = Draft(entry.id, entry.kind, entry.at, entry.body, entry.opens, entry.closes)
-            chain = link(chain, "s", entry.seq, draft)
+            chain = link(chain, "s", entry.seq, draft, key_of(store))
             assert entry.chain == chain
         info = other.info("s")
         assert info is not None
-        assert info.chain == chain
+        assert (info.chain, info.seal) == (chain, seal("s", 3, chain, key_of(store)))
+
+    def test_the_end_is_sealed_from_the_beginning(self, store: Store, other: Store) -> None:
+        """Where there is a key, a session holds a seal of its end before anything is appended, and behind each append."""
+        store.claim("s", ELSEWHERE, 30)
+        store.append("t", [], meta={"a": 1})
+        for id in "st":
+            info = other.info(id)
+            assert info is not None
+            assert info.seal == seal(id, 0, b"", key_of(store))
+            assert store.append(id, drafts("1")) == 1
 
     def test_erasing_leaves_the_hash(self, store: Store, other: Store) -> None:
         """An erased body is gone, its hash stands in its place, and the chain still holds."""
@@ -359,7 +369,7 @@ class StoreContract:
         assert [entry.body for entry in after] == [b"secret", b"", b"secret"]
         assert [bool(hash) for hash in hashes] == [False, True, False]
         assert [entry.chain for entry in after] == [entry.chain for entry in before]
-        assert link_hash(after[0].chain, 2, after[1], after[1].erased) == after[1].chain
+        assert link_hash(after[0].chain, 2, after[1], after[1].erased, key_of(store)) == after[1].chain
         now = store.info("s")
         assert now is not None
         assert info is not None

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from suture.cli.stores import given_key
 from suture.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Setup:
             raise ConfigurationError(
                 f"{self.url!r} forgets the conversation when chat ends. Name a file, such as sqlite:///agent.db."
             )
-        store = suture.open_store(self.url)
+        store = suture.open_store(self.url, key=given_key())
         try:
             yield suture.Session(store, self.id)
         finally:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import resource
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +13,7 @@ import apsw
 
 from suture.entries import Draft
 from suture.errors import StoreError
+from suture.stores.jsonl.store import JsonlStore
 from suture.stores.owner import this_owner
 from suture.stores.sqlite import SqliteStore
 
@@ -70,6 +73,57 @@ def refused(path: str) -> None:
         say(str(error))
 
 
+def stop_jsonl_at(path: str, step: str) -> None:
+    """Append a batch, and stop inside it, before the call of that number that changes something on the disk."""
+    store = JsonlStore(path)
+    left = [int(step)]
+
+    def stopping(name: str) -> Callable[..., object]:
+        real: Callable[..., object] = getattr(os, name)
+
+        def call(*args: object, **named: object) -> object:
+            left[0] -= 1
+            if left[0] == 0:
+                say(name)
+                hear()
+            return real(*args, **named)
+
+        return call
+
+    for name in ("pwrite", "write", "fdatasync", "fsync", "rename", "utime", "unlink"):
+        setattr(os, name, stopping(name))
+    store.append("s", [Draft("c", "note", "", b"c", (), ("inbox:1",)), Draft("d", "note", "", b"d", ("run:1",))])
+    left[0] = 0
+    say("appended")
+    hear()
+
+
+def full(path: str, size: str) -> None:
+    """Append more than files may be long here; say why that is refused, and how much is there then."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(size), int(size)))
+    store = JsonlStore(path)
+    try:
+        store.append("s", batch("large", 20))
+    except StoreError as error:
+        say(str(error))
+    say(len(store.read("s")))
+    store.close()
+
+
+def read_only_directory(path: str) -> None:
+    """Open the directory as a user who may only read it; say what is there and what an append answers."""
+    if os.getuid() == 0:
+        os.setuid(65534)
+    store = JsonlStore(path)
+    say(len(store.read("s")))
+    try:
+        say(store.append("s", batch("new")))
+    except StoreError as error:
+        say(str(error))
+    store.close()
+
+
 def owner() -> None:
     """Under a name that looks like the fields of a stat line, say who this is, and live until told to end."""
     Path("/proc/self/comm").write_text(") Z 1 (")
@@ -94,6 +148,9 @@ WHAT: dict[str, Callable[..., None]] = {
         stop_at,
         read_only,
         refused,
+        stop_jsonl_at,
+        full,
+        read_only_directory,
         owner,
         owners_over_a_fork,
     )

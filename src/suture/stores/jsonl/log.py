@@ -39,7 +39,7 @@ from suture.stores.jsonl.place import (
     try_lock,
     write_whole,
 )
-from suture.stores.jsonl.scan import Scan, mended, scan
+from suture.stores.jsonl.scan import Fault, Scan, mended, scan
 from suture.stores.jsonl.seek import ids_in, lines_behind
 from suture.stores.jsonl.state import Stamp, State, told
 
@@ -184,6 +184,7 @@ class Log:
         return self._writes.do(work)
 
     def _commit(self, writes: list[Write[Batch]]) -> None:
+        self._place.mark()
         with self._place.locked(self.path, os.O_RDWR | os.O_CREAT) as fd:
             try:
                 loaded = self._load(fd)
@@ -218,7 +219,9 @@ class Log:
                     write_whole(fd, lines, loaded.state.log.size)
                 self._finish(fd, made, lines, replace)
             elif loaded.state.log.size:
-                with self._rewritten(fd, self._mended(loaded, made.state) + lines) as new:
+                data = self._mended(loaded, made.state) + lines
+                with self._rewritten(fd, data) as new:
+                    made.state = msgspec.structs.replace(made.state, damage=self._damage_left(loaded.scan, data))
                     self._finish(new, made, lines, replace)
             else:
                 self._begin(fd, made, lines, replace)
@@ -297,6 +300,12 @@ class Log:
                 os.close(fd)
         return clean
 
+    def _damage_left(self, before: Scan, data: bytes) -> tuple[Fault, ...]:
+        """What is still to be said of a log that was mended: a look at it tells, but for what was only known beside it."""
+        left = scan(data, self.id, self._key).damage
+        positions = {position for position, _ in left}
+        return tuple(sorted([*left, *(fault for fault in before.unlike if fault[0] not in positions)]))
+
     @contextmanager
     def _rewritten(self, fd: int, data: bytes) -> Iterator[int]:
         """A log of that content in place of the open one, open and locked."""
@@ -339,7 +348,8 @@ class Log:
         with self._new_state() as replace:
             clean = self._mended(loaded, loaded.state, erased_line(line, body_hash(line)))
             with self._rewritten(fd, clean) as new:
-                made.state = msgspec.structs.replace(loaded.state, token=secrets.token_hex(8))
+                damage = self._damage_left(loaded.scan, clean)
+                made.state = msgspec.structs.replace(loaded.state, token=secrets.token_hex(8), damage=damage)
                 self._finish(new, made, clean, replace)
 
     def delete(self) -> None:

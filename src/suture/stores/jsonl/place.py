@@ -81,9 +81,9 @@ class Place:
         if not self.path.exists():
             self.path.mkdir(exist_ok=True)
             sync_directory(self.path.parent)
-        if self._marker() is None:
+        self._is_marked = self._marker() is not None
+        if not self._is_marked:
             self._require_nobody_elses()
-            self._mark()
 
     def _marker(self) -> Marker | None:
         try:
@@ -114,14 +114,12 @@ class Place:
                     "Choose another directory."
                 )
 
-    def _mark(self) -> None:
-        """Say whose directory this is; where nothing may be written, it is read without."""
-        try:
+    def mark(self) -> None:
+        """Say whose directory this is, before the first write to it: who only reads leaves nothing."""
+        if not self._is_marked:
             self._write_marker(lambda marker: marker)
             sync_directory(self.path)
-        except OSError as error:
-            if error.errno not in (errno.EACCES, errno.EROFS, errno.EPERM):
-                raise
+            self._is_marked = True
 
     def _write_marker(self, change: Callable[[Marker], Marker]) -> None:
         # Held for a moment only, so it is waited for without leaving the gate.

@@ -60,6 +60,7 @@ class Damaged(NamedTuple):
 
 
 Piece: TypeAlias = Whole | Damaged
+Fault: TypeAlias = tuple[int, str]
 
 
 class Known(NamedTuple):
@@ -86,7 +87,9 @@ class Scan:
     """What a log holds.
 
     `entries` are in the order of their seqs; `pieces` are all lines and all damage in the order in which they belong.
-    `is_plain`: the file holds nothing but whole lines in order, so one that is appended stands as it should.
+    `damage` is each place that cannot be read or was changed, with the seq at which it is; `unlike` those of them that
+    only what was known beforehand tells. `is_plain`: the file holds nothing but whole lines in order, so one that is
+    appended stands as it should.
     """
 
     header: HeaderLine | None = None
@@ -94,7 +97,8 @@ class Scan:
     claims: list[ClaimLine] = field(default_factory=list)
     metas: list[MetaLine] = field(default_factory=list)
     pieces: list[Piece] = field(default_factory=list)
-    damage: list[tuple[int, str]] = field(default_factory=list)
+    damage: list[Fault] = field(default_factory=list)
+    unlike: list[Fault] = field(default_factory=list)
     is_plain: bool = True
 
 
@@ -120,7 +124,8 @@ def scan(data: bytes, session_id: str, key: bytes | None = None, known: Known | 
                 pass
     # A file without its first line is written anew with one.
     result.is_plain = result.is_plain and result.header is not None
-    result.damage = sorted(_faults(result, chain, known), key=lambda fault: fault[0])
+    result.unlike = list(_unlike(known, found)) if known is not None else []
+    result.damage = sorted([*_faults(result, chain), *result.unlike], key=lambda fault: fault[0])
     return result
 
 
@@ -290,7 +295,7 @@ def _in_order(found: Sequence[Piece]) -> list[Piece]:
 # What is wrong --------------------------------------------------------------------------------
 
 
-def _faults(result: Scan, chain: Chain, known: Known | None) -> Iterator[tuple[int, str]]:
+def _faults(result: Scan, chain: Chain) -> Iterator[Fault]:
     """Each place that cannot be read or was changed, with the seq at which it is."""
     previous: EntryLine | None = None
     last, was_damaged = 0, False
@@ -312,8 +317,6 @@ def _faults(result: Scan, chain: Chain, known: Known | None) -> Iterator[tuple[i
                 previous, last, was_damaged = line, line.seq, False
             case _:
                 pass
-    if known is not None:
-        yield from _unlike(known, result.entries, last)
 
 
 def missing(first: int, last: int) -> str:
@@ -321,13 +324,15 @@ def missing(first: int, last: int) -> str:
     return f"entry {first} is missing" if first == last else f"entries {first} to {last} are missing"
 
 
-def _unlike(known: Known, entries: Sequence[EntryLine], last: int) -> Iterator[tuple[int, str]]:
-    if known.head > last:
-        yield last + 1, f"{missing(last + 1, known.head)}: the log once went on to {known.head}"
-        return
-    there = next((line for line in entries if line.seq == known.head), None)
+def _unlike(known: Known, found: Sequence[Piece]) -> Iterator[Fault]:
+    """Where the log is not as it was known to be. Damage at its end is what is left of what was there."""
+    lines = [piece.line for piece in found if isinstance(piece, Whole) and isinstance(piece.line, EntryLine)]
+    last = lines[-1].seq if lines else 0
+    there = next((line for line in lines if line.seq == known.head), None)
     if there is not None and chain_of(there) != known.chain:
         yield known.head, f"entry {known.head} is not the one that was written there"
+    if known.head > last and not (found and isinstance(found[-1], Damaged)):
+        yield last + 1, f"{missing(last + 1, known.head)}: the log once went on to {known.head}"
 
 
 # Mending --------------------------------------------------------------------------------------

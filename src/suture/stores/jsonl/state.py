@@ -122,6 +122,8 @@ def _seal(state: State, found: Scan, kept: State | None, key: bytes | None) -> s
     none = bytes.fromhex(sealed_under).ljust(_SEAL, b"\0").hex()
     if kept is None:
         return none
+    if kept.head > (found.entries[-1].seq if found.entries else 0):
+        return none
     if state.head == kept.head and state.chain == kept.chain:
         return kept.seal
     try:

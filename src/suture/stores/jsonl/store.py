@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,7 +17,7 @@ from suture.stores.jsonl.batch import Batch
 from suture.stores.jsonl.log import Log
 from suture.stores.jsonl.names import id_of
 from suture.stores.jsonl.place import Place
-from suture.stores.jsonl.state import State
+from suture.stores.jsonl.state import Stamp, State
 from suture.stores.shield import shielded
 
 T = TypeVar("T")
@@ -149,10 +149,10 @@ class JsonlStore:
         """Wait until something stands behind `after`; for no session, until anything is appended anywhere."""
         deadline = time.monotonic() + timeout
         pause = _FIRST_PAUSE
-        has_come = self._heads(session_id, after) if session_id is not None else self._rings()
+        has_come = self._any_ring() if session_id is None else self._head_behind(session_id, after)
         while True:
             appends = self._place.appends
-            if next(has_come):
+            if has_come():
                 return True
             left = deadline - time.monotonic()
             if left <= 0:
@@ -161,23 +161,25 @@ class JsonlStore:
             shielded(lambda: self._place.appended.wait_for(lambda: self._place.appends != appends, wait))  # noqa: B023
             pause = min(pause * 1.5, _LAST_PAUSE)
 
-    def _rings(self) -> Iterator[bool]:
+    def _any_ring(self) -> Callable[[], bool]:
+        """Asks whether anything was appended since."""
         before = self._place.last_ring()
-        while True:
-            yield self._place.last_ring() != before
+        return lambda: self._place.last_ring() != before
 
-    def _heads(self, session_id: str, after: int) -> Iterator[bool]:
-        """Whether the head is behind `after`, looked for only where the log has changed."""
-        seen = None
-        while True:
+    def _head_behind(self, session_id: str, after: int) -> Callable[[], bool]:
+        """Asks whether the head is behind `after`; it looks into a log only when that has changed."""
+        seen: list[Stamp] = []
+
+        def has_come() -> bool:
             stamp = self._log(session_id).stamp()
-            if stamp == seen:
-                yield False
-                continue
+            if [stamp] == seen:
+                return False
             state = self._state(session_id)
             # Only what the state vouches for is settled; a writer may be at work behind it.
-            seen = stamp if state is None or state.log == stamp else None
-            yield state is not None and state.head > after
+            seen[:] = [stamp] if state is None or state.log == stamp else []
+            return state is not None and state.head > after
+
+        return has_come
 
 
 def _info(state: State, now: float) -> SessionInfo:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import resource
+import signal
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import apsw
 
 from suture.entries import Draft
 from suture.errors import StoreError
+from suture.stores.jsonl.store import JsonlStore
 from suture.stores.owner import this_owner
 from suture.stores.sqlite import SqliteStore
 
@@ -26,34 +28,6 @@ def hear() -> str:
 
 def batch(name: str, size: int = 1) -> list[Draft]:
     return [Draft(f"{name}.{index}", "note", "2026-01-02T03:04:05.000Z", os.urandom(400)) for index in range(size)]
-
-
-def open_each() -> None:
-    """Open every file named, append to it, close it."""
-    while path := hear():
-        store = SqliteStore(path)
-        store.append("s", batch(str(os.getpid())))
-        store.close()
-        say("done")
-
-
-def append(path: str, count: str) -> None:
-    """Append batches of three when told to begin."""
-    store = SqliteStore(path)
-    say("ready")
-    hear()
-    for index in range(int(count)):
-        store.append("s", batch(f"{os.getpid()}-{index}", 3))
-    store.close()
-
-
-def append_for_ever(path: str) -> None:
-    """Append batches of three until killed; say each last seq once it is on disk."""
-    store = SqliteStore(path)
-    index = 0
-    while True:
-        index += 1
-        say(store.append("s", batch(f"{os.getpid()}-{index}", 3)))
 
 
 def stop_at(path: str, statement: str) -> None:
@@ -99,47 +73,55 @@ def refused(path: str) -> None:
         say(str(error))
 
 
-def fork_and_go_on(path: str) -> None:
-    """Fork with the store open: both sides append, and what the parent closes must stay open for the child."""
-    store = SqliteStore(path)
-    store.append("s", batch("before"))
-    closed_r, closed_w = os.pipe()
-    opened_r, opened_w = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        store.append("s", batch("child-1"))
-        os.write(opened_w, b"x")
-        os.read(closed_r, 1)
-        store.append("s", batch("child-2"))
-        os._exit(0)
-    os.read(opened_r, 1)
-    store.append("s", batch("parent"))
+def stop_jsonl_at(path: str, step: str) -> None:
+    """Append a batch, and stop inside it, before the call of that number that changes something on the disk."""
+    store = JsonlStore(path)
+    left = [int(step)]
+
+    def stopping(name: str) -> Callable[..., object]:
+        real: Callable[..., object] = getattr(os, name)
+
+        def call(*args: object, **named: object) -> object:
+            left[0] -= 1
+            if left[0] == 0:
+                say(name)
+                hear()
+            return real(*args, **named)
+
+        return call
+
+    for name in ("pwrite", "write", "fdatasync", "fsync", "rename", "utime", "unlink"):
+        setattr(os, name, stopping(name))
+    store.append("s", [Draft("c", "note", "", b"c", (), ("inbox:1",)), Draft("d", "note", "", b"d", ("run:1",))])
+    left[0] = 0
+    say("appended")
+    hear()
+
+
+def full(path: str, size: str) -> None:
+    """Append more than files may be long here; say why that is refused, and how much is there then."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(size), int(size)))
+    store = JsonlStore(path)
+    try:
+        store.append("s", batch("large", 20))
+    except StoreError as error:
+        say(str(error))
+    say(len(store.read("s")))
     store.close()
-    os.write(closed_w, b"x")
-    say(os.waitpid(pid, 0)[1])
 
 
-def fork_among_threads(path: str) -> None:
-    """Fork again and again while threads append; every child appends as well."""
-    store = SqliteStore(path)
-    threads = [threading.Thread(target=_append_many, args=(store, f"thread-{index}")) for index in range(3)]
-    for thread in threads:
-        thread.start()
-    pids = []
-    for index in range(20):
-        pid = os.fork()
-        if pid == 0:
-            store.append("s", batch(f"child-{index}"))
-            os._exit(0)
-        pids.append(pid)
-    for thread in threads:
-        thread.join()
-    say([os.waitpid(pid, 0)[1] for pid in pids] == [0] * 20)
-
-
-def _append_many(store: SqliteStore, name: str) -> None:
-    for index in range(100):
-        store.append("s", batch(f"{name}-{index}"))
+def read_only_directory(path: str) -> None:
+    """Open the directory as a user who may only read it; say what is there and what an append answers."""
+    if os.getuid() == 0:
+        os.setuid(65534)
+    store = JsonlStore(path)
+    say(len(store.read("s")))
+    try:
+        say(store.append("s", batch("new")))
+    except StoreError as error:
+        say(str(error))
+    store.close()
 
 
 def owner() -> None:
@@ -163,14 +145,12 @@ def owners_over_a_fork() -> None:
 WHAT: dict[str, Callable[..., None]] = {
     work.__name__: work
     for work in (
-        open_each,
-        append,
-        append_for_ever,
         stop_at,
         read_only,
         refused,
-        fork_and_go_on,
-        fork_among_threads,
+        stop_jsonl_at,
+        full,
+        read_only_directory,
         owner,
         owners_over_a_fork,
     )

@@ -18,7 +18,7 @@ import pytest
 
 import suture.stores.shield as shield
 from suture.errors import Conflict, SessionBusy
-from suture.stores import MemoryStore, SqliteStore, Store
+from suture.stores import JsonlStore, MemoryStore, SqliteStore, Store
 from suture.stores.base import Claim
 from suture.testing.stores import drafts
 
@@ -31,10 +31,14 @@ _report_sigint = ctypes.PYFUNCTYPE(None, ctypes.py_object, ctypes.py_object, cty
 )
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "jsonl"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    made: Store = MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "sessions.db")
-    with closing(made):
+    stores: dict[str, Callable[[], Store]] = {
+        "memory": MemoryStore,
+        "sqlite": lambda: SqliteStore(tmp_path / "sessions.db"),
+        "jsonl": lambda: JsonlStore(tmp_path / "sessions"),
+    }
+    with closing(stores[request.param]()) as made:
         yield made
 
 
@@ -88,6 +92,8 @@ def require_free(store: Store) -> None:
     assert done
     if isinstance(store, SqliteStore):
         assert store._database._lent == 0
+    if isinstance(store, JsonlStore):
+        assert store._place.gate._inside == 0
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import suture.stores
 from suture.errors import ConfigurationError, StoreError
-from suture.stores import Draft, MemoryStore, SqliteStore, open_store
+from suture.stores import Draft, JsonlStore, MemoryStore, SqliteStore, open_store
 
 NOTE = Draft("1", "note", "2026-01-02T03:04:05Z", b"{}")
 
@@ -48,7 +48,28 @@ def test_sqlite(url: str, file: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert {path.relative_to(tmp_path) for path in tmp_path.rglob("*.db")} == {Path(file)}
 
 
-@pytest.mark.parametrize("url", ["jsonl:///dir", "postgresql://localhost/suture", "postgres://localhost/suture"])
+@pytest.mark.parametrize(
+    ("url", "directory"),
+    [
+        ("jsonl:///sessions", "sessions"),
+        ("jsonl:///{here}/sessions", "sessions"),
+        ("jsonl:///my%20agents/a%3Fb", "my agents/a?b"),
+    ],
+)
+def test_jsonl(url: str, directory: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A JSONL store is a directory, named as a file of SQLite is."""
+    (tmp_path / "my agents").mkdir()
+    monkeypatch.chdir(tmp_path)
+    store = open_store(url.format(here=tmp_path))
+    assert isinstance(store, JsonlStore)
+    store.append("s", [NOTE])
+    monkeypatch.chdir("/")
+    assert len(store.read("s")) == 1
+    store.close()
+    assert (tmp_path / directory / "s.jsonl").is_file()
+
+
+@pytest.mark.parametrize("url", ["postgresql://localhost/suture", "postgres://localhost/suture"])
 def test_not_there_yet(url: str) -> None:
     """What is planned says that it is not there yet."""
     with pytest.raises(StoreError, match="not there yet in this version"):
@@ -62,13 +83,16 @@ def test_not_there_yet(url: str) -> None:
         ("/var/agent.db", "'sqlite:////var/agent.db'"),
         ("./a:b.db", "'sqlite:///./a:b.db'"),
         ("", "'sqlite:///'"),
-        ("redis://localhost", "memory: and sqlite:///file; jsonl:///dir and postgresql://... come in a later version"),
-        ("memory:name", "memory: and sqlite:///file"),
+        ("redis://localhost", "memory:, sqlite:///file and jsonl:///dir; postgresql://... comes in a later version"),
+        ("memory:name", "memory:, sqlite:///file"),
         ("sqlite:agent.db", "sqlite:///<path>"),
         ("sqlite://agent.db", "sqlite:///<path>"),
         ("sqlite:///", "sqlite:///<path>"),
         ("sqlite:///:memory:", "'memory:'"),
         ("sqlite:///a.db?mode=ro", "no options"),
+        ("jsonl:dir", "jsonl:///<path>"),
+        ("jsonl:///", "jsonl:///<path>"),
+        ("jsonl:///dir#part", "no options"),
     ],
 )
 def test_what_is_no_store(url: str, hint: str) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import random
 import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
@@ -19,13 +18,11 @@ import apsw
 import pytest
 
 from suture.errors import Conflict, SessionNotFound, StoreError
-from suture.stores import Draft, Entry, SqliteStore, Store
-from suture.stores.base import link
+from suture.stores import Draft, SqliteStore, Store
 from suture.stores.sqlite import VERSIONS
+from suture.testing.concurrent import ConcurrentStoreContract, require_whole
 from suture.testing.stores import StoreContract, drafts
 
-KILLS = 12
-OPENING_ROUNDS = 15
 STATEMENTS = 9
 
 
@@ -39,6 +36,11 @@ class TestSqliteStoreUnderAKey(StoreContract):
         return SqliteStore(tmp_path / "sessions.db", key=b"of sixteen bytes")
 
 
+class TestSqliteProcesses(ConcurrentStoreContract):
+    def address(self, place: Path) -> str:
+        return f"sqlite:///{place}/sessions.db"
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "sessions.db"
@@ -48,15 +50,6 @@ def path(tmp_path: Path) -> Path:
 def store(path: Path) -> Iterator[SqliteStore]:
     with closing(SqliteStore(path)) as store:
         yield store
-
-
-def require_whole(entries: Sequence[Entry]) -> None:
-    """The log of session `s` has no gap and its chain holds."""
-    chain = b""
-    for seq, entry in enumerate(entries, 1):
-        assert entry.seq == seq
-        chain = link(chain, "s", seq, Draft(entry.id, entry.kind, entry.at, entry.body, entry.opens, entry.closes))
-        assert entry.chain == chain
 
 
 # What is refused ------------------------------------------------------------------------------
@@ -398,64 +391,6 @@ def test_a_file_that_came_back_goes_on(path: Path, store: SqliteStore) -> None:
     assert store.append("s", drafts("3"), expect=1) == 2
 
 
-# Processes ------------------------------------------------------------------------------------
-
-
-def test_processes_open_a_new_file_at_once(child: Callable[..., Any], tmp_path: Path) -> None:
-    """Eight processes make the same file at the same moment, and each of them can use it."""
-    children = [child("open_each") for _ in range(8)]
-    for index in range(OPENING_ROUNDS):
-        path = tmp_path / f"{index}.db"
-        for each in children:
-            each.say(path)
-        assert [each.hear() for each in children] == ["done"] * 8
-        with closing(SqliteStore(path)) as store:
-            entries = store.read("s")
-        assert {entry.id for entry in entries} == {f"{each.pid}.0" for each in children}
-        require_whole(entries)
-
-
-def test_processes_lose_nothing(child: Callable[..., Any], path: Path) -> None:
-    """Two processes append 300 batches each: no gap, nothing lost, every batch whole and in its order."""
-    children = [child("append", path, 300) for _ in range(2)]
-    assert [each.hear() for each in children] == ["ready", "ready"]
-    for each in children:
-        each.say()
-    assert [each.wait() for each in children] == [0, 0]
-    with closing(SqliteStore(path)) as store:
-        entries = store.read("s")
-    require_whole(entries)
-    batches = [[entry.id.rpartition(".") for entry in entries[start : start + 3]] for start in range(0, len(entries), 3)]
-    assert all(
-        [index for _, _, index in batch] == ["0", "1", "2"] and len({n for n, _, _ in batch}) == 1 for batch in batches
-    )
-    for each in children:
-        mine = [batch[0][0] for batch in batches if batch[0][0].startswith(f"{each.pid}-")]
-        assert mine == [f"{each.pid}-{index}" for index in range(300)]
-
-
-def test_both_sides_of_a_fork_go_on(child: Callable[..., Any], path: Path) -> None:
-    """A store that was open at a fork works on both sides, and closing it on one takes nothing from the other."""
-    parent = child("fork_and_go_on", path)
-    assert parent.hear() == "0"
-    assert parent.wait() == 0
-    with closing(SqliteStore(path)) as store:
-        entries = store.read("s")
-    assert [entry.id for entry in entries] == ["before.0", "child-1.0", "parent.0", "child-2.0"]
-    require_whole(entries)
-
-
-def test_forking_among_threads(child: Callable[..., Any], path: Path) -> None:
-    """Forks while other threads append leave no lock behind and lose nothing."""
-    parent = child("fork_among_threads", path)
-    assert parent.hear() == "True"
-    assert parent.wait() == 0
-    with closing(SqliteStore(path)) as store:
-        entries = store.read("s")
-    require_whole(entries)
-    assert len({entry.id for entry in entries}) == 320
-
-
 # Kills ----------------------------------------------------------------------------------------
 
 
@@ -483,26 +418,6 @@ def test_the_statements_of_an_append_are_covered(child: Callable[..., Any], path
     said = [writer.hear() for writer in writers]
     assert said[0].startswith("BEGIN IMMEDIATE")
     assert said[-2:] == ["COMMIT", "appended"]
-
-
-def test_killed_at_any_time(child: Callable[..., Any], path: Path) -> None:
-    """A process killed while it appends loses nothing that it was told is written, and leaves no part of a batch."""
-    chance = random.Random(7)
-    acknowledged = 0
-    for _ in range(KILLS):
-        writer = child("append_for_ever", path)
-        for _ in range(chance.randrange(1, 60)):
-            acknowledged = int(writer.hear())
-        time.sleep(chance.random() * 0.003)
-        writer.kill()
-        rest = writer.process.stdout.read().split()
-        acknowledged = max([acknowledged, *map(int, rest)])
-        with closing(SqliteStore(path)) as store:
-            entries = store.read("s")
-        assert acknowledged <= len(entries) <= acknowledged + 3
-        assert len(entries) % 3 == 0
-        require_whole(entries)
-        acknowledged = len(entries)
 
 
 # Threads --------------------------------------------------------------------------------------

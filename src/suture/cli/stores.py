@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., object])
 
-_SQLITE = "sqlite:///"
+_ON_DISK = "sqlite:///", "jsonl:///"
 _KEY = "suture.key"
 
 
@@ -79,7 +79,8 @@ def opened(url: str) -> Iterator[Store]:
     import suture
 
     require_shared(url)
-    if url.startswith(_SQLITE) and not _is_there(unquote(url[len(_SQLITE) :])):
+    path = next((url.removeprefix(start) for start in _ON_DISK if url.startswith(start)), None)
+    if path is not None and not _is_there(unquote(path)):
         raise StoreError(
             f"There is no store at {url!r}: the file does not exist. Check the path; a first run makes the file."
         )

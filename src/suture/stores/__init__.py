@@ -2,6 +2,7 @@
 
 memory:               this process only
 sqlite:///agent.db    a file; `sqlite:////var/agent.db` with an absolute path
+jsonl:///sessions     a directory, with a file per session that a person can read
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from suture.stores.base import Claim, SessionInfo, Status, Store
 
 if TYPE_CHECKING:
     from suture.stores.encrypted import EncryptedStore
+    from suture.stores.jsonl.store import JsonlStore
     from suture.stores.memory import MemoryStore
     from suture.stores.sqlite import SqliteStore
 
@@ -25,6 +27,7 @@ __all__ = [
     "Draft",
     "EncryptedStore",
     "Entry",
+    "JsonlStore",
     "MemoryStore",
     "SessionInfo",
     "SqliteStore",
@@ -35,12 +38,13 @@ __all__ = [
 
 _CLASSES = {
     "EncryptedStore": "suture.stores.encrypted",
+    "JsonlStore": "suture.stores.jsonl.store",
     "MemoryStore": "suture.stores.memory",
     "SqliteStore": "suture.stores.sqlite",
 }
 
-_LATER = ("jsonl", "postgresql", "postgres")
-_KNOWN = "memory: and sqlite:///file; jsonl:///dir and postgresql://... come in a later version"
+_LATER = ("postgresql", "postgres")
+_KNOWN = "memory:, sqlite:///file and jsonl:///dir; postgresql://... comes in a later version"
 
 
 def open_store(url: str, *, key: bytes | None = None) -> Store:
@@ -59,15 +63,19 @@ def open_store(url: str, *, key: bytes | None = None) -> Store:
     if scheme == "memory" and rest.strip("/") == "":
         return _opener("MemoryStore")(key=key)
     if scheme == "sqlite":
-        return _opener("SqliteStore")(_file_of(url, rest), key=key)
+        return _opener("SqliteStore")(_path_of(url, scheme, rest), key=key)
+    if scheme == "jsonl":
+        return _opener("JsonlStore")(_path_of(url, scheme, rest), key=key)
     if scheme in _LATER:
         raise StoreError(f"{url!r}: {scheme} stores are not there yet in this version. Use 'sqlite:///<path>'.")
     raise ConfigurationError(f"{url!r} is no store that suture knows. Known are {_KNOWN}.")
 
 
-def _file_of(url: str, rest: str) -> str:
+def _path_of(url: str, scheme: str, rest: str) -> str:
     if not rest.startswith("///") or len(rest) < 4:
-        raise ConfigurationError(f"{url!r} names no file. Say 'sqlite:///<path>', with four slashes for an absolute path.")
+        raise ConfigurationError(
+            f"{url!r} names no path. Say '{scheme}:///<path>', with four slashes for an absolute path."
+        )
     if rest == "///:memory:":
         raise ConfigurationError(f"{url!r}: a store without a file is 'memory:'.")
     if "?" in rest or "#" in rest:

@@ -11,7 +11,6 @@ import os
 import random
 import threading
 import time
-import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +19,7 @@ from urllib.parse import quote
 
 import apsw
 
+import suture.stores.at_fork as at_fork
 from suture.errors import Corrupt, StoreError
 from suture.stores.group_commit import GroupCommit, Write
 from suture.stores.shield import Bell, pause, shielded
@@ -184,8 +184,7 @@ class Database:
             raise StoreError(f"{self.path}: the directory {self.path.parent} does not exist. Create it first.")
         if self.path.is_dir():
             raise StoreError(f"{self.path} is a directory. Name a file in it.")
-        with _no_fork:
-            _databases.add(self)
+        with at_fork.registering(self):
             self._look()
         try:
             self._bring_up()
@@ -394,46 +393,3 @@ _CAUSES: dict[type[Exception], tuple[type[StoreError], str]] = {
     UnicodeDecodeError: (Corrupt, "a text in the database is no UTF-8. Restore a backup."),
 }
 _REFUSALS = tuple(_CAUSES)
-
-
-# Forks ----------------------------------------------------------------------------------------
-
-_databases: weakref.WeakSet[Database] = weakref.WeakSet()
-_held: list[Database] = []
-_no_fork = threading.Lock()
-
-
-def _before_fork() -> None:
-    shielded(_hold_all)
-
-
-def _hold_all() -> None:
-    _no_fork.acquire()
-    _held[:] = _databases
-    for database in _held:
-        database.before_fork()
-
-
-def _after_fork_in_parent() -> None:
-    shielded(_let_all_go)
-
-
-def _let_all_go() -> None:
-    for database in _held:
-        database.after_fork_in_parent()
-    _held.clear()
-    _no_fork.release()
-
-
-def _after_fork_in_child() -> None:
-    shielded(_begin_anew)
-
-
-def _begin_anew() -> None:
-    for database in _held:
-        database.after_fork_in_child()
-    _held.clear()
-    _no_fork.release()
-
-
-os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)

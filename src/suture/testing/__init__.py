@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING
 from suture.models.scripted import ScriptedModel
 
 if TYPE_CHECKING:
+    from suture.testing.concurrent import ConcurrentStoreContract as ConcurrentStoreContract
     from suture.testing.formats import FormatContract as FormatContract
     from suture.testing.models import ModelContract as ModelContract
     from suture.testing.stores import StoreContract as StoreContract
 
-__all__ = ["FormatContract", "ModelContract", "ScriptedModel", "StoreContract"]
+__all__ = ["ConcurrentStoreContract", "FormatContract", "ModelContract", "ScriptedModel", "StoreContract"]
 
 # These need pytest, which a program that only wants a script need not have.
 _CONTRACTS = {
+    "ConcurrentStoreContract": "suture.testing.concurrent",
     "FormatContract": "suture.testing.formats",
     "ModelContract": "suture.testing.models",
     "StoreContract": "suture.testing.stores",

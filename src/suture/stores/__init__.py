@@ -2,10 +2,12 @@
 
 memory:               this process only
 sqlite:///agent.db    a file; `sqlite:////var/agent.db` with an absolute path
+postgresql://...      a PostgreSQL database, for many machines; any URL that libpq reads
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -18,6 +20,7 @@ from suture.stores.base import Claim, SessionInfo, Status, Store
 if TYPE_CHECKING:
     from suture.stores.encrypted import EncryptedStore
     from suture.stores.memory import MemoryStore
+    from suture.stores.postgres import PostgresStore
     from suture.stores.sqlite import SqliteStore
 
 __all__ = [
@@ -26,6 +29,7 @@ __all__ = [
     "EncryptedStore",
     "Entry",
     "MemoryStore",
+    "PostgresStore",
     "SessionInfo",
     "SqliteStore",
     "Status",
@@ -36,11 +40,12 @@ __all__ = [
 _CLASSES = {
     "EncryptedStore": "suture.stores.encrypted",
     "MemoryStore": "suture.stores.memory",
+    "PostgresStore": "suture.stores.postgres",
     "SqliteStore": "suture.stores.sqlite",
 }
 
-_LATER = ("jsonl", "postgresql", "postgres")
-_KNOWN = "memory: and sqlite:///file; jsonl:///dir and postgresql://... come in a later version"
+_LATER = ("jsonl",)
+_KNOWN = "memory:, sqlite:///file and postgresql://...; jsonl:///dir comes in a later version"
 
 
 def open_store(url: str, *, key: bytes | None = None) -> Store:
@@ -60,9 +65,15 @@ def open_store(url: str, *, key: bytes | None = None) -> Store:
         return _opener("MemoryStore")(key=key)
     if scheme == "sqlite":
         return _opener("SqliteStore")(_file_of(url, rest), key=key)
+    if scheme in ("postgresql", "postgres") and rest.startswith("//"):
+        return _opener("PostgresStore")(url, key=key)
     if scheme in _LATER:
         raise StoreError(f"{url!r}: {scheme} stores are not there yet in this version. Use 'sqlite:///<path>'.")
-    raise ConfigurationError(f"{url!r} is no store that suture knows. Known are {_KNOWN}.")
+    raise ConfigurationError(f"{_without_password(url)!r} is no store that suture knows. Known are {_KNOWN}.")
+
+
+def _without_password(url: str) -> str:
+    return re.sub(r"(//[^/:@]*):.*@", r"\1:...@", url)
 
 
 def _file_of(url: str, rest: str) -> str:

@@ -95,7 +95,7 @@ def pages(url: str) -> Iterator[tuple[str, float]]:
         store.append("one", [Draft("1", "note", "", b"", ("approval:1:0",))], meta={"user": "ada"})
         bare.execute(f"SET search_path = {SCHEMA}")
         bare.execute(
-            "INSERT INTO sessions (id, head, created, updated) SELECT convert_to(n::text, 'UTF8'), 1, 0, 0"
+            "INSERT INTO sessions (id, seal, head, created, updated) SELECT convert_to(n::text, 'UTF8'), '', 1, 0, 0"
             f" FROM generate_series(1, {SESSIONS}) AS n"
         )
         bare.execute("VACUUM ANALYZE sessions")

@@ -18,23 +18,24 @@ import suture.stores.rules as rules
 from suture.canonical import canonical
 from suture.entries import Draft, Entry
 from suture.errors import Conflict
-from suture.stores.base import Claim, Meta, SessionInfo, Status, boundary_of, link, marked, status_of
+from suture.stores.base import Claim, Meta, SessionInfo, Status, boundary_of, link, marked, seal, status_of
 from suture.stores.postgres_news import CHANNEL, News, pauses
 from suture.stores.postgres_schema import bring_up
 from suture.stores.postgres_server import Db, Server, psycopg, schema_of
 
 _CLOCK = "extract(epoch FROM clock_timestamp())::float8"
 _ROW = f"""
-    SELECT key, head, chain, marks, epoch, owner, expires, meta, {_CLOCK}
+    SELECT key, head, chain, marks, epoch, owner, expires, meta, seal, {_CLOCK}
     FROM sessions WHERE id = %b FOR UPDATE"""
 _NEW_ROW = f"""
-    INSERT INTO sessions (id, created, updated) VALUES (%b, {_CLOCK}, {_CLOCK}) ON CONFLICT (id) DO NOTHING"""
+    INSERT INTO sessions (id, seal, created, updated) VALUES (%b, %b, {_CLOCK}, {_CLOCK}) ON CONFLICT (id) DO NOTHING"""
 _MOVE = f"""
     WITH session AS (
         UPDATE sessions SET head = %(head)s::bigint, chain = %(chain)b, marks = coalesce(%(marks)b, marks),
-            waits = %(waits)s, updated = {_CLOCK},
+            waits = %(waits)s, seal = %(seal)b, updated = {_CLOCK},
             expires = CASE WHEN %(epoch)s::bigint > 0 AND owner IS NOT NULL THEN {_CLOCK} + ttl ELSE expires END
-        WHERE key = %(key)s::bigint AND head = %(seen)s::bigint AND %(epoch)s::bigint IN (0, epoch)
+        WHERE key = %(key)s::bigint AND head = %(seen)s::bigint AND chain = %(previous)b
+            AND %(epoch)s::bigint IN (0, epoch)
         RETURNING key
     )"""
 _TELL = f" SELECT CASE WHEN %(topic)s <> '' THEN pg_notify('{CHANNEL}', %(topic)s) END FROM session"
@@ -57,7 +58,7 @@ _ENTRIES = """
     WHERE s.id = %b AND seq > %s ORDER BY seq LIMIT %s"""
 _HEAD = "SELECT head FROM sessions WHERE id = %b"
 _ALL_ENTRIES = "SELECT ((SELECT entries FROM deleted) + (SELECT coalesce(sum(head), 0) FROM sessions))::bigint"
-_INFOS = f"SELECT id, head, chain, marks, epoch, owner, expires, meta, created, updated, {_CLOCK} FROM sessions WHERE "
+_INFOS = f"SELECT id, head, chain, marks, epoch, owner, expires, meta, created, updated, seal, {_CLOCK} FROM sessions WHERE "
 _TAKE = f"""
     UPDATE sessions SET epoch = CASE epoch WHEN 0 THEN (SELECT epoch FROM deleted) ELSE epoch END + 1,
         owner = %b, ttl = %s::float8, expires = {_CLOCK} + %s::float8
@@ -105,6 +106,7 @@ class _Row(NamedTuple):
     owner: str | None = None
     expires: float = 0.0
     meta: bytes = rules.NO_META
+    seal: bytes = b""
     now: float = 0.0
 
 
@@ -113,15 +115,17 @@ class PostgresStore:
 
     The tables lie in the schema `suture`, or the one that the URL names with `?schema=...`; they are made when they are not
     there. PostgreSQL 12 or newer. At most `connections` are open at once, and one more for `news`. A server that goes away,
-    a lock and a free connection are waited for, `timeout` seconds at most.
+    a lock and a free connection are waited for, `timeout` seconds at most. Under a `key` (16 bytes at least) chains are
+    HMACs, which nobody can forge who does not have it; it never leaves this process.
 
     Raises:
         MissingExtra: psycopg is not installed.
-        ConfigurationError: the URL cannot be read.
+        ConfigurationError: the URL cannot be read, or the key is too short.
         StoreError: the server cannot be reached or refuses, or the schema is not ours; it was left as it is.
     """
 
-    def __init__(self, url: str, *, timeout: float = 30.0, connections: int = 8) -> None:
+    def __init__(self, url: str, *, timeout: float = 30.0, connections: int = 8, key: bytes | None = None) -> None:
+        self.key = rules.usable_key(key)
         url, named = schema_of(url)
         self._schema = named or "suture"
         self._server = Server(url, self._schema, timeout, connections, after_fork=self._start_afresh)
@@ -146,7 +150,7 @@ class PostgresStore:
     ) -> int:
         """Append a batch whole, as `Store.append` says; when it returns, the batch is on the server's disk."""
         rules.require_text(session_id, drafts)
-        batch = _Batch(session_id, tuple(drafts), expect, epoch, meta, self._topic(session_id))
+        batch = _Batch(session_id, tuple(drafts), expect, epoch, meta, self.key, self._topic(session_id))
         last = self._server.do(lambda db: self._append(db, batch))
         if drafts:
             self._news.tell(batch.topic)
@@ -202,7 +206,7 @@ class PostgresStore:
     def claim(self, session_id: str, owner: str, ttl: float) -> Claim:
         """Claim a session under a new epoch, as `Store.claim` says. `expires` is on the server's clock."""
         rules.require_text(session_id)
-        return self._server.do(lambda db: _claim(db, session_id, owner, ttl), undo=self.release)
+        return self._server.do(lambda db: _claim(db, self.key, session_id, owner, ttl), undo=self.release)
 
     def renew(self, claim: Claim, ttl: float) -> None:
         """Extend the lease, as `Store.renew` says."""
@@ -296,6 +300,7 @@ class _Batch(NamedTuple):
     expect: int | None
     epoch: int | None
     meta: Meta | None
+    key: bytes | None
     topic: str
 
     def may_go_to(self, known: _Head) -> bool:
@@ -314,14 +319,16 @@ def _append_at(db: Db, batch: _Batch, known: _Head) -> _Head | None:
     seqs = range(known.head + 1, known.head + 1 + len(batch.drafts))
     chains, marks = [known.chain], known.marks
     for seq, draft in zip(seqs, batch.drafts, strict=True):
-        chains.append(link(chains[-1], batch.session_id, seq, draft))
+        chains.append(link(chains[-1], batch.session_id, seq, draft, batch.key))
         marks = marked(marks, seq, draft) if draft.opens or draft.closes else marks
     after = _Head(known.key, known.head + len(batch.drafts), chains[-1], marks)
     values = {
         "key": known.key,
         "seen": known.head,
+        "previous": known.chain,
         "head": after.head,
         "chain": after.chain,
+        "seal": seal(batch.session_id, after.head, after.chain, batch.key),
         "marks": None if marks is known.marks else msgspec.json.encode(marks),
         "waits": status_of(marks, running=False),
         "epoch": batch.epoch or 0,
@@ -346,7 +353,7 @@ def _entries_of(drafts: Sequence[Draft], seqs: Iterable[int], chains: list[bytes
 def _append_locked(db: Db, batch: _Batch) -> tuple[int, _Head]:
     """Append while nobody else can; the last seq of the batch, and where the session stands then."""
     with db.transaction():
-        row = _locked(db, batch.session_id, make=bool(batch.drafts or batch.meta))
+        row = _own(db, batch.session_id, batch.key, make=bool(batch.drafts or batch.meta))
         rules.require_epoch(batch.session_id, batch.epoch, row.epoch)
         if batch.expect is not None and batch.expect != row.head.head:
             otherwise = rules.wrong_head(batch.session_id, row.head.head, batch.expect)
@@ -363,7 +370,7 @@ def _append_locked(db: Db, batch: _Batch) -> tuple[int, _Head]:
 def _repeated(db: Db, batch: _Batch) -> tuple[int, _Head]:
     """The last seq of a batch whose ids are taken by the batch itself, and where the session stands."""
     with db.transaction():
-        row = _locked(db, batch.session_id, make=False)
+        row = _own(db, batch.session_id, batch.key, make=False)
         return _last_of(db, batch, row, rules.ids_taken(batch.session_id, batch.drafts)), row.head
 
 
@@ -376,21 +383,31 @@ def _last_of(db: Db, batch: _Batch, row: _Row, otherwise: Conflict) -> int:
     return last
 
 
-def _locked(db: Db, session_id: str, *, make: bool) -> _Row:
-    """The session's row, locked until the transaction ends; a blank one when there is none, unless it is to be made."""
+def _own(db: Db, session_id: str, key: bytes | None, *, make: bool) -> _Row:
+    """The session's row, locked until the transaction ends, if a store of that key may go on with it.
+
+    A blank one when there is none, unless it is to be made.
+    """
+    row = _locked(db, session_id)
+    if not row.head.key and make:
+        db.execute(_NEW_ROW, (_bytes(session_id), seal(session_id, 0, b"", key)))
+        row = _locked(db, session_id)
+    if row.head.key:
+        rules.require_seal(session_id, row.head.head, row.head.chain, row.seal, key)
+    return row
+
+
+def _locked(db: Db, session_id: str) -> _Row:
     found = _fetched(db, _ROW, (_bytes(session_id),))
-    if not found and make:
-        db.execute(_NEW_ROW, (_bytes(session_id),))
-        found = _fetched(db, _ROW, (_bytes(session_id),))
     if not found:
         return _Row()
-    key, head, chain, marks, epoch, owner, expires, meta, now = found[0]
-    return _Row(_Head(key, head, chain, _open_marks.decode(marks)), epoch, _text(owner), expires, meta, now)
+    key, head, chain, marks, epoch, owner, expires, meta, sealed, now = found[0]
+    return _Row(_Head(key, head, chain, _open_marks.decode(marks)), epoch, _text(owner), expires, meta, sealed, now)
 
 
-def _claim(db: Db, session_id: str, owner: str, ttl: float) -> Claim:
+def _claim(db: Db, key: bytes | None, session_id: str, owner: str, ttl: float) -> Claim:
     with db.transaction():
-        row = _locked(db, session_id, make=True)
+        row = _own(db, session_id, key, make=True)
         rules.require_free(_claim_of(session_id, row.owner, row.epoch, row.expires), owner, row.now)
         ((epoch, expires),) = _fetched(db, _TAKE, (_bytes(owner), ttl, ttl, row.head.key))
     return Claim(session_id, owner, epoch, expires)
@@ -399,7 +416,7 @@ def _claim(db: Db, session_id: str, owner: str, ttl: float) -> Claim:
 def _delete(db: Db, session_id: str) -> None:
     # The row is locked first: the statement behind it sees all that was appended until then.
     with db.transaction():
-        db.execute(_DELETE, (_locked(db, session_id, make=False).head.key,))
+        db.execute(_DELETE, (_locked(db, session_id).head.key,))
 
 
 def _fetched(db: Db, query: str, values: tuple[Any, ...] | Values = ()) -> list[tuple[Any, ...]]:
@@ -464,7 +481,7 @@ def _claim_of(session_id: str, owner: str | None, epoch: int, expires: float) ->
 
 
 def _info(row: tuple[Any, ...]) -> SessionInfo:
-    stored, head, chain, packed, epoch, owner, expires, meta, created, updated, now = row
+    stored, head, chain, packed, epoch, owner, expires, meta, created, updated, sealed, now = row
     id, marks = stored.decode(), _open_marks.decode(packed)
     return SessionInfo(
         id=id,
@@ -477,4 +494,5 @@ def _info(row: tuple[Any, ...]) -> SessionInfo:
         meta=rules.meta_of(meta),
         created_at=rules.utc(created),
         updated_at=rules.utc(updated),
+        seal=sealed,
     )

@@ -32,6 +32,7 @@ VERSIONS: Final = (
         id bytea NOT NULL UNIQUE,
         head bigint NOT NULL DEFAULT 0,
         chain bytea NOT NULL DEFAULT '',
+        seal bytea NOT NULL,                 -- of id, head and chain, under the key of the store; blank without one
         marks bytea NOT NULL DEFAULT '{}',   -- the open ones, as JSON: each with the seq that opened it
         waits text NOT NULL DEFAULT 'idle',  -- the status that they give while no claim is in force
         epoch bigint NOT NULL DEFAULT 0,

@@ -125,7 +125,7 @@ def _timed(work: Callable[[], object]) -> float:
 
 
 def main() -> None:
-    with some_server() as url:
+    with some_server(syncs=True) as url:
         try:
             print(f"{'entries before':>15}{'PostgresStore µs':>18}{'bare µs':>10}{'bare/ours':>11}")
             for row in rows(url):

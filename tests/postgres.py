@@ -26,12 +26,17 @@ LIMIT = 60.0
 NOBODY = 65534
 PR_SET_PDEATHSIG = 1
 SETTINGS = {"listen_addresses": "", "max_connections": "60", "shared_buffers": "32MB", "lc_messages": "C"}
+HASTY = {"fsync": "off", "full_page_writes": "off"}
 
 
 class Server:
-    """A server in a temporary directory. `url` is that of its first database, as a user who may do anything."""
+    """A server in a temporary directory. `url` is that of its first database, as a user who may do anything.
 
-    def __init__(self) -> None:
+    With `syncs=False` what it says is written outlives its process, but not the power.
+    """
+
+    def __init__(self, *, syncs: bool) -> None:
+        self._settings = SETTINGS if syncs else {**SETTINGS, **HASTY}
         self.place = Path(tempfile.mkdtemp(prefix="suture-pg-"))
         self.url = f"postgresql://postgres@/postgres?host={self.place}"
         self._data = self.place / "data"
@@ -40,15 +45,15 @@ class Server:
         if os.geteuid() == 0:
             os.chown(self.place, NOBODY, NOBODY)
         words = ["--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C", "--no-sync"]
-        with self._log() as log:
+        with self._log_file() as log:
             made = self._start("initdb", f"--pgdata={self._data}", *words, log=log).wait(LIMIT)
         if made != 0:
-            raise RuntimeError(f"initdb failed: {self._said()}")
+            raise RuntimeError(f"initdb failed: {self.log()[-2000:]}")
 
     def start(self) -> None:
         """Return when it answers."""
-        settings = [word for name, value in SETTINGS.items() for word in ("-c", f"{name}={value}")]
-        with self._log() as log:
+        settings = [word for name, value in self._settings.items() for word in ("-c", f"{name}={value}")]
+        with self._log_file() as log:
             self._process = self._start("postgres", "-D", self._data, "-k", self.place, *settings, log=log)
         deadline = time.monotonic() + LIMIT
         while True:
@@ -56,7 +61,7 @@ class Server:
                 return psycopg.connect(self.url, connect_timeout=5).close()
             except psycopg.OperationalError as error:
                 if self._process.poll() is not None or time.monotonic() > deadline:
-                    raise RuntimeError(f"the server does not answer ({error}): {self._said()}") from error
+                    raise RuntimeError(f"the server does not answer ({error}): {self.log()[-2000:]}") from error
                 time.sleep(0.02)
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
@@ -73,19 +78,20 @@ class Server:
 
     def remove(self) -> None:
         """End it and remove all that it wrote."""
-        self.stop()
+        self.stop(signal.SIGQUIT)
         shutil.rmtree(self.place, ignore_errors=True)
 
     @contextmanager
-    def _log(self) -> Iterator[int]:
+    def _log_file(self) -> Iterator[int]:
         log = os.open(self.place / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         try:
             yield log
         finally:
             os.close(log)
 
-    def _said(self) -> str:
-        return (self.place / "log").read_text(errors="replace")[-2000:]
+    def log(self) -> str:
+        """All that it has said so far."""
+        return (self.place / "log").read_text(errors="replace")
 
     def _start(self, program: str, *words: str | Path, log: int) -> subprocess.Popen[bytes]:
         who = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
@@ -125,9 +131,9 @@ def _not_to_run(directory: str, names: list[str]) -> set[str]:
 
 
 @contextmanager
-def own_server() -> Iterator[Server]:
+def own_server(*, syncs: bool = False) -> Iterator[Server]:
     """A server that nobody else uses, ended and removed at the end."""
-    server = Server()
+    server = Server(syncs=syncs)
     try:
         server.start()
         yield server
@@ -136,11 +142,11 @@ def own_server() -> Iterator[Server]:
 
 
 @contextmanager
-def some_server() -> Iterator[str]:
+def some_server(*, syncs: bool = False) -> Iterator[str]:
     """The URL of a server to test with, whose schemas are ours to make and drop."""
     url = os.environ.get("SUTURE_TEST_POSTGRES")
     with contextlib.ExitStack() as stack:
-        yield url or stack.enter_context(own_server()).url
+        yield url or stack.enter_context(own_server(syncs=syncs)).url
 
 
 def with_schema(url: str, schema: str) -> str:

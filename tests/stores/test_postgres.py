@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from suture.stores import PostgresStore, Store
-from suture.testing import ConcurrentStoreContract
 from suture.testing.stores import StoreContract
 from tests.postgres import with_schema
 
@@ -30,12 +29,3 @@ class TestPostgresStore(StoreContract):
 class TestPostgresStoreUnderAKey(TestPostgresStore):
     def open(self, tmp_path: Path) -> Store:
         return PostgresStore(url_of(self.server, tmp_path), key=b"a key of the store")
-
-
-class TestPostgresProcesses(ConcurrentStoreContract):
-    @pytest.fixture(autouse=True)
-    def _server(self, postgres: str) -> None:
-        self.server = postgres
-
-    def address(self, place: Path) -> str:
-        return url_of(self.server, place)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from hashlib import sha256
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -20,7 +21,7 @@ from suture.entries import Draft, Entry
 from suture.errors import Conflict
 from suture.stores.base import Claim, Meta, SessionInfo, Status, boundary_of, link, marked, seal, status_of
 from suture.stores.postgres_news import CHANNEL, News, pauses
-from suture.stores.postgres_schema import bring_up
+from suture.stores.postgres_schema import bring_up, look
 from suture.stores.postgres_server import Db, Server, psycopg, schema_of
 
 _CLOCK = "extract(epoch FROM clock_timestamp())::float8"
@@ -79,6 +80,7 @@ _DELETE = """
     UPDATE deleted SET entries = deleted.entries + head, epoch = greatest(deleted.epoch, session.epoch) FROM session"""
 
 _ALL = 2**63 - 1
+_PATIENCE = 30.0
 _PAGE = 200
 _KNOWN = 1_000
 _FIRST_PAUSE, _LAST_PAUSE = 0.05, 1.0
@@ -124,13 +126,24 @@ class PostgresStore:
         StoreError: the server cannot be reached or refuses, or the schema is not ours; it was left as it is.
     """
 
-    def __init__(self, url: str, *, timeout: float = 30.0, connections: int = 8, key: bytes | None = None) -> None:
+    def __init__(self, url: str, *, timeout: float = _PATIENCE, connections: int = 8, key: bytes | None = None) -> None:
         self.key = rules.usable_key(key)
-        url, named = schema_of(url)
-        self._schema = named or "suture"
+        url, self._schema = schema_of(url)
         self._server = Server(url, self._schema, timeout, connections, after_fork=self._start_afresh)
         self._start_afresh()
         self._server.open(lambda db: bring_up(db, self._schema, self._server.name))
+
+    @staticmethod
+    def exists(url: str) -> bool:
+        """Whether sessions are kept at the URL; nothing is made.
+
+        Raises:
+            StoreError: as for opening it.
+        """
+        url, schema = schema_of(url)
+        server = Server(url, schema, timeout=_PATIENCE, connections=1, after_fork=lambda: None)
+        with closing(server):
+            return server.open(lambda db: look(db, schema, server.name)).version > 0
 
     def _start_afresh(self) -> None:
         """Nothing known and nobody waiting: also what a forked child begins with."""

@@ -76,7 +76,7 @@ _LOOK = """
 _MIGRATION = 0x73757472
 
 
-class _Found(NamedTuple):
+class Found(NamedTuple):
     """What is in the schema: `version` is 0 when nothing is."""
 
     version: int
@@ -89,11 +89,11 @@ def bring_up(db: Connection[Any], schema: str, name: str) -> None:
     Raises:
         StoreError: it holds another program's tables, or a newer suture's. It was left as it is.
     """
-    if _look(db, schema, name).version == len(VERSIONS):
+    if look(db, schema, name).version == len(VERSIONS):
         return
     with db.transaction():
         db.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", (_MIGRATION, schema))
-        found = _look(db, schema, name)
+        found = look(db, schema, name)
         if not found.has_schema:
             db.execute(SQL("CREATE SCHEMA {}").format(Identifier(schema)))
         for version, script in enumerate(VERSIONS[found.version :], found.version + 1):
@@ -101,12 +101,17 @@ def bring_up(db: Connection[Any], schema: str, name: str) -> None:
             db.execute("UPDATE about SET version = %s", (version,))
 
 
-def _look(db: Connection[Any], schema: str, name: str) -> _Found:
+def look(db: Connection[Any], schema: str, name: str) -> Found:
+    """What is in the schema.
+
+    Raises:
+        StoreError: another program's tables, or a newer suture's.
+    """
     about = SQL("{}.about").format(Identifier(schema)).as_string(db)
     row = db.execute(_LOOK, {"schema": schema, "about": about}).fetchone()
     count, has_about, has_schema = row or (0, False, False)
     if not count:
-        return _Found(0, has_schema)
+        return Found(0, has_schema)
     version = _version(db) if has_about else None
     if version is None:
         raise StoreError(
@@ -118,7 +123,7 @@ def _look(db: Connection[Any], schema: str, name: str) -> _Found:
             f"{name}: the tables in the schema {schema!r} are of a newer suture (version {version}; this one knows "
             f"{len(VERSIONS)}) and were left as they are. Update suture, or choose another schema."
         )
-    return _Found(version, has_schema)
+    return Found(version, has_schema)
 
 
 def _version(db: Connection[Any]) -> int | None:

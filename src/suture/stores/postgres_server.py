@@ -102,21 +102,24 @@ class Server:
             raise
         return db
 
-    def open(self, work: Callable[[Db], object]) -> None:
-        """Do the work with a first connection. A server that starts or stops is waited for, one that is away is not.
+    def open(self, work: Callable[[Db], T]) -> T:
+        """Do the work with a first connection; return its answer.
+
+        A server that starts or stops is waited for, one that is away is not.
 
         Raises:
             StoreError: there is no connection, or what the server refused.
         """
-        shielded(lambda: self._open(work))
+        return shielded(lambda: self._open(work))
 
-    def _open(self, work: Callable[[Db], object]) -> None:
+    def _open(self, work: Callable[[Db], T]) -> T:
         deadline = time.monotonic() + self._timeout
         while True:
             try:
                 with closing(self.connect()) as db:
-                    work(db)
-                return self._pool.open()
+                    answer = work(db)
+                self._pool.open()
+                return answer
             except psycopg.Error as error:
                 if time.monotonic() > deadline or not any(sign in str(error) for sign in _PASSING):
                     raise self._in_words(error) from error
@@ -206,12 +209,12 @@ def _parsed(url: str) -> dict[str, Any]:
 
 
 def schema_of(url: str) -> tuple[str, str]:
-    """The URL without its `schema`, and that; blank when it names none."""
+    """The URL without its `schema`, and that; `suture` when it names none."""
     base, _, query = url.partition("?")
     options = [option for option in query.split("&") if option]
     named = [option.partition("=")[2] for option in options if option.startswith("schema=")]
     rest = "&".join(option for option in options if not option.startswith("schema="))
-    return f"{base}?{rest}" if rest else base, unquote(named[-1]) if named else ""
+    return f"{base}?{rest}" if rest else base, (unquote(named[-1]) if named else "") or "suture"
 
 
 def _name(words: dict[str, Any]) -> str:

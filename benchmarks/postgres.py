@@ -14,10 +14,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import psycopg
+from tests.postgres import some_server, with_schema
 
 from suture.entries import Draft
 from suture.stores.postgres import PostgresStore
-from tests.postgres import some_server, with_schema
 
 BODY = b"x" * 500
 LENGTHS = (0, 1_000, 10_000, 100_000)

@@ -94,7 +94,7 @@ class Server:
         return (self.place / "log").read_text(errors="replace")
 
     def _start(self, program: str, *words: str | Path, log: int) -> subprocess.Popen[bytes]:
-        who = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
+        nobody = NOBODY if os.geteuid() == 0 else None
         return subprocess.Popen(
             [self._programs / program, *words],
             cwd=self.place,
@@ -104,7 +104,9 @@ class Server:
             stderr=log,
             start_new_session=True,
             preexec_fn=_end_with_parent,
-            **who,  # type: ignore[call-overload]
+            user=nobody,
+            group=nobody,
+            extra_groups=None if nobody is None else [],
         )
 
 

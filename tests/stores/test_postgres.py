@@ -20,13 +20,13 @@ from urllib.parse import quote
 import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
+from tests.postgres import Server, own_server, with_schema
 
 from suture.errors import SessionBusy, StoreError, SutureError
 from suture.stores import Draft, PostgresStore, Status, Store, open_store
 from suture.stores.postgres import _INFOS, _candidates
 from suture.stores.postgres_server import Db, schema_of
 from suture.testing.stores import ELSEWHERE, StoreContract, drafts
-from tests.postgres import Server, own_server, with_schema
 
 LIMIT = 60
 
@@ -110,10 +110,14 @@ def test_asking_makes_nothing(url: str, sql: Db) -> None:
 def test_opening_again_changes_nothing(url: str, store: PostgresStore, sql: Db) -> None:
     """The scripts run once; a database that is up to date is only looked at."""
     store.append("s", drafts("1"))
-    before = sql.execute("SELECT oid FROM pg_class WHERE relnamespace = to_regnamespace(%s)", (schema_of(url)[1],)).fetchall()
+    before = sql.execute(
+        "SELECT oid FROM pg_class WHERE relnamespace = to_regnamespace(%s)", (schema_of(url)[1],)
+    ).fetchall()
     with closing(PostgresStore(url)) as again:
         assert len(again.read("s")) == 1
-    after = sql.execute("SELECT oid FROM pg_class WHERE relnamespace = to_regnamespace(%s)", (schema_of(url)[1],)).fetchall()
+    after = sql.execute(
+        "SELECT oid FROM pg_class WHERE relnamespace = to_regnamespace(%s)", (schema_of(url)[1],)
+    ).fetchall()
     assert after == before
 
 
@@ -122,7 +126,10 @@ def test_opening_again_changes_nothing(url: str, store: PostgresStore, sql: Db) 
     [
         ("CREATE TABLE customers (id int)", "tables of another program"),
         ("CREATE TABLE about (text text)", "tables of another program"),
-        ("CREATE TABLE about (program text, version int); INSERT INTO about VALUES ('other', 1)", "tables of another program"),
+        (
+            "CREATE TABLE about (program text, version int); INSERT INTO about VALUES ('other', 1)",
+            "tables of another program",
+        ),
         ("CREATE TABLE about (program text, version int); INSERT INTO about VALUES ('suture', 99)", "newer suture"),
     ],
 )
@@ -377,8 +384,10 @@ def test_a_connection_that_is_killed_in_the_middle(url: str, store: PostgresStor
             blocked = "SELECT pid FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))"
             soon(lambda: sql.execute(blocked).fetchone())
             with psycopg.connect(schema_of(url)[0], autocommit=True) as other:
-                other.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid IN "
-                    "(SELECT pid FROM pg_locks WHERE NOT granted)")
+                other.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid IN "
+                    "(SELECT pid FROM pg_locks WHERE NOT granted)"
+                )
         assert appending.result(LIMIT) == 3
     assert [entry.id for entry in store.read("s")] == ["1", "2", "3"]
 

@@ -73,7 +73,7 @@ def open_store(url: str, *, key: bytes | None = None) -> Store:
 
 
 def _without_password(url: str) -> str:
-    return re.sub(r"(//[^/:@]*):.*@", r"\1:...@", url)
+    return re.sub(r"^(\w+:/*[^/:@]*):.*@", r"\1:...@", url)
 
 
 def _file_of(url: str, rest: str) -> str:

@@ -11,18 +11,27 @@ import time
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from hashlib import sha256
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
+
+from suture.errors import Conflict, MissingExtra
+
+try:
+    import psycopg
+    import psycopg_pool  # noqa: F401 - the modules below need it
+except ImportError as error:
+    raise MissingExtra(
+        f"PostgreSQL stores need psycopg and its pool ({error}). Install them with: pip install 'suture[postgres]'"
+    ) from error
 
 import suture.stores.rules as rules
 from suture.canonical import canonical
 from suture.entries import Draft, Entry
-from suture.errors import Conflict
 from suture.stores.base import Claim, Meta, SessionInfo, Status, boundary_of, link, marked, seal, status_of
 from suture.stores.postgres_news import CHANNEL, News, pauses
 from suture.stores.postgres_schema import bring_up, look
-from suture.stores.postgres_server import Db, Server, psycopg, schema_of
+from suture.stores.postgres_server import Db, Server, schema_of
 
 _CLOCK = "extract(epoch FROM clock_timestamp())::float8"
 _ROW = f"""
@@ -48,7 +57,8 @@ _ONE = f"""{_MOVE}, added AS (
 _MANY = f"""{_MOVE}, added AS (
         INSERT INTO entries SELECT key, d.seq, d.id, d.kind, d.at, d.body, %(epoch)s::bigint,
             nullif(d.opens, ''), nullif(d.closes, ''), d.chain
-        FROM session, unnest(%(seqs)b::bigint[], %(ids)b::bytea[], %(kinds)b::bytea[], %(ats)b::bytea[], %(bodies)b::bytea[],
+        FROM session, unnest(
+            %(seqs)b::bigint[], %(ids)b::bytea[], %(kinds)b::bytea[], %(ats)b::bytea[], %(bodies)b::bytea[],
             %(opens)b::bytea[], %(closes)b::bytea[], %(chains)b::bytea[]
         ) AS d (seq, id, kind, at, body, opens, closes, chain)
     ) {_TELL}"""
@@ -59,7 +69,9 @@ _ENTRIES = """
     WHERE s.id = %b AND seq > %s ORDER BY seq LIMIT %s"""
 _HEAD = "SELECT head FROM sessions WHERE id = %b"
 _ALL_ENTRIES = "SELECT ((SELECT entries FROM deleted) + (SELECT coalesce(sum(head), 0) FROM sessions))::bigint"
-_INFOS = f"SELECT id, head, chain, marks, epoch, owner, expires, meta, created, updated, seal, {_CLOCK} FROM sessions WHERE "
+_INFOS = (
+    f"SELECT id, head, chain, marks, epoch, owner, expires, meta, created, updated, seal, {_CLOCK} FROM sessions WHERE "
+)
 _TAKE = f"""
     UPDATE sessions SET epoch = CASE epoch WHEN 0 THEN (SELECT epoch FROM deleted) ELSE epoch END + 1,
         owner = %b, ttl = %s::float8, expires = {_CLOCK} + %s::float8
@@ -91,7 +103,7 @@ _marks = msgspec.json.Decoder(tuple[str, ...])
 _open_marks = msgspec.json.Decoder(dict[str, int])
 
 
-class _Head(NamedTuple):
+class _Head(msgspec.Struct, frozen=True):
     """Where a session stands: all that an append has to know of it. `key` is 0 when there is none yet."""
 
     key: int = 0
@@ -375,7 +387,9 @@ def _append_locked(db: Db, batch: _Batch) -> tuple[int, _Head]:
             return row.head.head, row.head
         if batch.meta:
             meta = rules.merged_meta(row.meta, batch.meta)
-            db.execute("UPDATE sessions SET meta = %b, pairs = %b::bigint[] WHERE key = %s", (meta, _pairs(meta), row.head.key))
+            db.execute(
+                "UPDATE sessions SET meta = %b, pairs = %b::bigint[] WHERE key = %s", (meta, _pairs(meta), row.head.key)
+            )
         after = _append_at(db, batch, row.head)
         return (after or row.head).head, after or row.head
 

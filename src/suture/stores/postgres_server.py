@@ -14,18 +14,13 @@ from contextlib import closing, suppress
 from typing import Any, Final, TypeAlias, TypeVar
 from urllib.parse import unquote
 
-from suture.errors import ConfigurationError, Corrupt, MissingExtra, StoreError
-from suture.stores.shield import let_in, pause, shielded
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.sql import Identifier
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
-try:
-    import psycopg
-    from psycopg.conninfo import conninfo_to_dict
-    from psycopg.sql import Identifier
-    from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
-except ImportError as error:
-    raise MissingExtra(
-        f"PostgreSQL stores need psycopg and its pool ({error}). Install them with: pip install 'suture[postgres]'"
-    ) from error
+from suture.errors import ConfigurationError, Corrupt, StoreError
+from suture.stores.shield import let_in, pause, shielded
 
 T = TypeVar("T")
 Db: TypeAlias = "psycopg.Connection[tuple[Any, ...]]"
@@ -190,7 +185,8 @@ class Server:
     def _in_words(self, error: psycopg.Error) -> StoreError:
         """The error that says what the server refused and what to do next."""
         said = " ".join(str(error).split())
-        kind, text = _cause(error.sqlstate or "", said)
+        text = _cause(error.sqlstate, said)
+        kind = Corrupt if text is _DAMAGED else StoreError
         return kind(f"{self.name}: {text.format(seconds=self._timeout)} ({said})")
 
 
@@ -198,14 +194,16 @@ class Server:
 
 
 def _parsed(url: str) -> dict[str, Any]:
-    try:
-        return conninfo_to_dict(url)
-    except psycopg.Error:
-        # What psycopg says of it may quote a part of the password.
-        raise ConfigurationError(
-            "The URL of the PostgreSQL store cannot be read. Say postgresql://user:password@host:port/database, with every "
-            "special character of the user and the password written as %XX (an @ as %40, a / as %2F)."
-        ) from None
+    # Neither what psycopg says of it nor what it takes for a port or a database is shown: it may be of the password.
+    path = url.partition("?")[0].partition("//")[2].partition("/")[2]
+    with suppress(psycopg.Error):
+        words = conninfo_to_dict(url)
+        if "@" not in path and str(words.get("port", "")).replace(",", "").isdecimal() is ("port" in words):
+            return words
+    raise ConfigurationError(
+        "The URL of the PostgreSQL store cannot be read. Say postgresql://user:password@host:port/database, with every "
+        "special character of the user and the password written as %XX (an @ as %40, a / as %2F)."
+    )
 
 
 def schema_of(url: str) -> tuple[str, str]:
@@ -235,39 +233,43 @@ _NO_ROOM = "the server has no connection left. Raise its max_connections, or ope
 _GONE = "the tables of this store are gone. Restore them, or open the URL anew to make new ones."
 _DAMAGED = "the server finds its data damaged. Look into its log, and restore a backup."
 
-# By the beginning of the SQLSTATE; a connection that was refused has none, so there by words of the server.
-_CAUSES: Final[tuple[tuple[str, type[StoreError], str], ...]] = (
-    ("password authentication failed", StoreError, "the server refuses the password. Check the user and the password."),
-    ("no password supplied", StoreError, "the server asks for a password. Put it in the URL, PGPASSWORD or ~/.pgpass."),
-    ("pg_hba.conf", StoreError, "the server does not let this user in from here. Allow it in its pg_hba.conf."),
-    ("too many clients", StoreError, _NO_ROOM),
-    ("connection slots", StoreError, _NO_ROOM),
-    ("too many connections", StoreError, _NO_ROOM),
-    ('FATAL: role "', StoreError, "the server does not know the user. Check the user, or create it."),
-    ('FATAL: database "', StoreError, "there is no such database. Create it, or check its name."),
-    ("53300", StoreError, _NO_ROOM),
-    ("53100", StoreError, "the server's disk is full, so nothing was written. Free some space, then try again."),
-    ("53", StoreError, "the server lacks resources, so nothing was changed. Look into its log, then try again."),
-    ("25006", StoreError, "only reading is possible here. Name the primary server, or a user who may write."),
-    ("42501", StoreError, "the user may not do this. Grant it the right, or name another user."),
-    ("42P01", StoreError, _GONE),
-    ("3F000", StoreError, _GONE),
-    ("55P03", StoreError, "another process kept the session locked for {seconds:g} s. Look into pg_locks for who it is."),
-    ("57014", StoreError, "the server cancelled the statement, so nothing was changed. Try again."),
-    ("54", StoreError, "an id or a mark is longer than PostgreSQL can index, so nothing was written. Choose a shorter one."),
-    ("57P", StoreError, "the server is being stopped. Start it, then try again."),
-    ("08", StoreError, _AWAY),
-    ("XX001", Corrupt, _DAMAGED),
-    ("XX002", Corrupt, _DAMAGED),
-    ("58", StoreError, "the server's disk failed, so nothing was changed. Check it, then try again."),
+# A connection that is refused comes without a SQLSTATE, so it is told by the server's words.
+_REFUSALS: Final = (
+    ("password authentication failed", "the server refuses the password. Check the user and the password."),
+    ("no password supplied", "the server asks for a password. Put it in the URL, PGPASSWORD or ~/.pgpass."),
+    ("pg_hba.conf", "the server does not let this user in from here. Allow it in its pg_hba.conf."),
+    ("too many clients", _NO_ROOM),
+    ("connection slots", _NO_ROOM),
+    ("too many connections", _NO_ROOM),
+    ('FATAL: role "', "the server does not know the user. Check the user, or create it."),
+    ('FATAL: database "', "there is no such database. Create it, or check its name."),
+)
+
+# By SQLSTATE, or its beginning.
+_STATES: Final = (
+    ("53300", _NO_ROOM),
+    ("53100", "the server's disk is full, so nothing was written. Free some space, then try again."),
+    ("53", "the server lacks resources, so nothing was changed. Look into its log, then try again."),
+    ("25006", "only reading is possible here. Name the primary server, or a user who may write."),
+    ("42501", "the user may not do this. Grant it the right, or name another user."),
+    ("42P01", _GONE),
+    ("3F000", _GONE),
+    ("55P03", "another process kept the session locked for {seconds:g} s. Look into pg_locks for who it is."),
+    ("57014", "the server cancelled the statement, so nothing was changed. Try again."),
+    ("54", "an id or a mark is longer than PostgreSQL can index, so nothing was written. Choose a shorter one."),
+    ("57P", "the server is being stopped. Start it, then try again."),
+    ("08", _AWAY),
+    ("XX001", _DAMAGED),
+    ("XX002", _DAMAGED),
+    ("58", "the server's disk failed, so nothing was changed. Check it, then try again."),
+    ("", "the server refused, so nothing was changed; the reason stands in brackets."),
 )
 
 
-def _cause(state: str, said: str) -> tuple[type[StoreError], str]:
-    for sign, kind, text in _CAUSES:
-        if state.startswith(sign) if state else sign in said:
-            return kind, text
-    return StoreError, "the server refused, so nothing was changed; the reason stands in brackets." if state else _AWAY
+def _cause(state: str | None, said: str) -> str:
+    if state is None:
+        return next((text for sign, text in _REFUSALS if sign in said), _AWAY)
+    return next(text for sign, text in _STATES if state.startswith(sign))
 
 
 # Forks ----------------------------------------------------------------------------------------

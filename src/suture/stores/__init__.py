@@ -35,6 +35,7 @@ __all__ = [
     "Status",
     "Store",
     "open_store",
+    "without_password",
 ]
 
 _CLASSES = {
@@ -69,10 +70,11 @@ def open_store(url: str, *, key: bytes | None = None) -> Store:
         return _opener("PostgresStore")(url, key=key)
     if scheme in _LATER:
         raise StoreError(f"{url!r}: {scheme} stores are not there yet in this version. Use 'sqlite:///<path>'.")
-    raise ConfigurationError(f"{_without_password(url)!r} is no store that suture knows. Known are {_KNOWN}.")
+    raise ConfigurationError(f"{without_password(url)!r} is no store that suture knows. Known are {_KNOWN}.")
 
 
-def _without_password(url: str) -> str:
+def without_password(url: str) -> str:
+    """The URL as it may be shown."""
     return re.sub(r"^(\w+:/*[^/:@]*):.*@", r"\1:...@", url)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import signal
 import sys
 import threading
@@ -18,9 +19,10 @@ import pytest
 
 import suture.stores.shield as shield
 from suture.errors import Conflict, SessionBusy
-from suture.stores import MemoryStore, SqliteStore, Store
+from suture.stores import MemoryStore, PostgresStore, SqliteStore, Store
 from suture.stores.base import Claim
 from suture.testing.stores import drafts
+from tests.postgres import with_schema
 
 LIMIT = 30
 STORES = str(Path(shield.__file__).parent)
@@ -31,11 +33,21 @@ _report_sigint = ctypes.PYFUNCTYPE(None, ctypes.py_object, ctypes.py_object, cty
 )
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    made: Store = MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "sessions.db")
-    with closing(made):
+    with closing(_made(request, tmp_path)) as made:
         yield made
+
+
+def _made(request: pytest.FixtureRequest, place: Path) -> Store:
+    match request.param:
+        case "memory":
+            return MemoryStore()
+        case "sqlite":
+            return SqliteStore(place / "sessions.db")
+        case _:
+            schema = f"i{hashlib.sha256(str(place).encode()).hexdigest()[:20]}"
+            return PostgresStore(with_schema(request.getfixturevalue("postgres"), schema))
 
 
 @contextmanager

@@ -35,7 +35,10 @@ def test_looking_and_deciding(stored: str) -> None:
     listed = suture("sessions", "--store", stored)
     assert (listed.status, listed.err) == (0, "")
     assert [line.split()[:2] for line in listed.out.splitlines()[1:]] == [["done", "idle"], ["parked", "awaiting_approval"]]
-    assert suture("sessions", "--status", "awaiting_approval", "--store", stored, "--json").json["sessions"][0]["id"] == "parked"
+    assert (
+        suture("sessions", "--status", "awaiting_approval", "--store", stored, "--json").json["sessions"][0]["id"]
+        == "parked"
+    )
     shown = suture("show", "done", "--store", stored)
     assert (shown.status, "sent 10 to bob" in shown.out) == (0, True)
     assert suture("request", "done", "--format", "anthropic", "--store", stored).status == 0

@@ -16,13 +16,13 @@ from typing import Any
 
 import apsw
 import pytest
+from tests.postgres import with_schema
 
 import suture.stores.shield as shield
 from suture.errors import Conflict, SessionBusy
 from suture.stores import MemoryStore, PostgresStore, SqliteStore, Store
 from suture.stores.base import Claim
 from suture.testing.stores import drafts
-from tests.postgres import with_schema
 
 LIMIT = 30
 STORES = str(Path(shield.__file__).parent)

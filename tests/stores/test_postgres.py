@@ -581,7 +581,11 @@ def test_a_page_is_found_by_an_index(
     where, values = _candidates(status, meta, "1")
     plan = sql.execute(f"EXPLAIN {_INFOS} {where} ORDER BY id LIMIT 200", values).fetchall()
     assert index in str(plan)
-    found = store.sessions(status=status, meta=meta, after="1")
+    for _ in range(15):
+        found = store.sessions(status=status, meta=meta, after="1")
+    # A plan that the server keeps for all values would be one that reads all sessions.
+    kept = "SELECT count(*) FROM pg_prepared_statements WHERE statement ~ 'LIMIT'"
+    assert store._server.do(lambda db: db.execute(kept).fetchone()) == (0,)
     assert len(found) == (1 if index in ("sessions_by_meta", "sessions_claimed") or status == "awaiting_approval" else 100)
 
 

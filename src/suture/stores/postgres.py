@@ -214,14 +214,17 @@ class PostgresStore:
         found: list[SessionInfo] = []
         size = max(limit, _PAGE)
         while len(found) < limit:
-            where, values = _candidates(status, meta, after)
-            rows = self._rows(f"{_INFOS} {where} ORDER BY id LIMIT %(size)s", {**values, "size": size})
-            page = [_info(row) for row in rows]
+            page = self._page(status, meta, after, size)
             found += [info for info in page if rules.is_listed(info, status, meta)]
             if len(page) < size:
                 break
             after = page[-1].id
         return found[:limit]
+
+    def _page(self, status: Status | None, meta: Meta | None, after: str | None, size: int) -> list[SessionInfo]:
+        where, values = _candidates(status, meta, after)
+        query = f"{_INFOS} {where} ORDER BY id LIMIT %(size)s"
+        return [_info(row) for row in self._server.do(lambda db: _planned(db, query, {**values, "size": size}))]
 
     def _rows(self, query: str, values: tuple[Any, ...] | Values = ()) -> list[tuple[Any, ...]]:
         return self._server.do(lambda db: _fetched(db, query, values))
@@ -444,6 +447,11 @@ def _delete(db: Db, session_id: str) -> None:
     # The row is locked first: the statement behind it sees all that was appended until then.
     with db.transaction():
         db.execute(_DELETE, (_locked(db, session_id).head.key,))
+
+
+def _planned(db: Db, query: str, values: Values) -> list[tuple[Any, ...]]:
+    """The rows of a query that is planned for these values: a plan for any of them reads all sessions for a rare one."""
+    return db.execute(query, values, prepare=False, binary=True).fetchall()
 
 
 def _fetched(db: Db, query: str, values: tuple[Any, ...] | Values = ()) -> list[tuple[Any, ...]]:

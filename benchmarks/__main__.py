@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from benchmarks import adapters, append, calls, heal, turn
+from benchmarks import adapters, append, calls, heal, postgres, turn
 
 
 def main() -> None:
     """Print each."""
     for title, bench in (
         ("A durable append against a bare transaction that reads and writes the same rows", append),
+        ("An append to PostgreSQL against a bare statement that writes the same rows", postgres),
         ("A scripted turn with a history before it", turn),
         (f"A streamed answer of {adapters.WORDS} chunks through an adapter, against the vendor's SDK alone", adapters),
         ("A call checked, against decoding and validating it by hand", calls),

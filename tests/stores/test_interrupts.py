@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import signal
 import sys
 import threading
@@ -15,10 +16,11 @@ from typing import Any
 
 import apsw
 import pytest
+from tests.postgres import with_schema
 
 import suture.stores.shield as shield
 from suture.errors import Conflict, SessionBusy
-from suture.stores import JsonlStore, MemoryStore, SqliteStore, Store
+from suture.stores import JsonlStore, MemoryStore, PostgresStore, SqliteStore, Store
 from suture.stores.base import Claim
 from suture.testing.stores import drafts
 
@@ -31,15 +33,23 @@ _report_sigint = ctypes.PYFUNCTYPE(None, ctypes.py_object, ctypes.py_object, cty
 )
 
 
-@pytest.fixture(params=["memory", "sqlite", "jsonl"])
+@pytest.fixture(params=["memory", "sqlite", "jsonl", "postgres"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    stores: dict[str, Callable[[], Store]] = {
-        "memory": MemoryStore,
-        "sqlite": lambda: SqliteStore(tmp_path / "sessions.db"),
-        "jsonl": lambda: JsonlStore(tmp_path / "sessions"),
-    }
-    with closing(stores[request.param]()) as made:
+    with closing(_made(request, tmp_path)) as made:
         yield made
+
+
+def _made(request: pytest.FixtureRequest, place: Path) -> Store:
+    match request.param:
+        case "memory":
+            return MemoryStore()
+        case "sqlite":
+            return SqliteStore(place / "sessions.db")
+        case "jsonl":
+            return JsonlStore(place / "sessions")
+        case _:
+            schema = f"i{hashlib.sha256(str(place).encode()).hexdigest()[:20]}"
+            return PostgresStore(with_schema(request.getfixturevalue("postgres"), schema))
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import suture.stores
-from suture.errors import ConfigurationError, StoreError
+from suture.errors import ConfigurationError
 from suture.stores import Draft, JsonlStore, MemoryStore, SqliteStore, open_store
 
 NOTE = Draft("1", "note", "2026-01-02T03:04:05Z", b"{}")
@@ -69,13 +69,6 @@ def test_jsonl(url: str, directory: str, tmp_path: Path, monkeypatch: pytest.Mon
     assert (tmp_path / directory / "s.jsonl").is_file()
 
 
-@pytest.mark.parametrize("url", ["postgresql://localhost/suture", "postgres://localhost/suture"])
-def test_not_there_yet(url: str) -> None:
-    """What is planned says that it is not there yet."""
-    with pytest.raises(StoreError, match="not there yet in this version"):
-        open_store(url)
-
-
 @pytest.mark.parametrize(
     ("url", "hint"),
     [
@@ -83,7 +76,7 @@ def test_not_there_yet(url: str) -> None:
         ("/var/agent.db", "'sqlite:////var/agent.db'"),
         ("./a:b.db", "'sqlite:///./a:b.db'"),
         ("", "'sqlite:///'"),
-        ("redis://localhost", "memory:, sqlite:///file and jsonl:///dir; postgresql://... comes in a later version"),
+        ("redis://localhost", "memory:, sqlite:///file, jsonl:///dir and postgresql://..."),
         ("memory:name", "memory:, sqlite:///file"),
         ("sqlite:agent.db", "sqlite:///<path>"),
         ("sqlite://agent.db", "sqlite:///<path>"),

@@ -10,7 +10,7 @@ import click
 from suture.cli.console import FINE, Page, as_json, print_json
 from suture.cli.render import call_text
 from suture.cli.sessions import approval_document
-from suture.cli.stores import in_store, opened, session_at
+from suture.cli.stores import in_store, opened, session_at, shown
 
 if TYPE_CHECKING:
     from suture import Approval
@@ -57,7 +57,7 @@ def _tell_approval(page: Page, session: str, one: Approval, url: str) -> None:
     page.line((f"session {session}, asked {one.requested_at}", "dim"), indent=2)
     page.line((f"digest {one.digest}", "dim"), indent=2)
     if one.decision is None:
-        page.line((f"suture approve {session} {one.key} --store {url}", "cyan"), indent=2)
+        page.line((f"suture approve {session} {one.key} --store {shown(url)}", "cyan"), indent=2)
     else:
         page.line((f"{'approved' if one.decision else 'denied'}; the next run takes it up", "green"), indent=2)
 

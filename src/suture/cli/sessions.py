@@ -10,7 +10,7 @@ import click
 from suture.cli.console import FINE, FOUND, Page, Piece, as_json, print_json
 from suture.cli.histories import FORMATS
 from suture.cli.render import Transcript, call_text, transcript
-from suture.cli.stores import in_store, opened, session_at
+from suture.cli.stores import in_store, opened, session_at, shown
 
 if TYPE_CHECKING:
     from suture import Approval, Session, StartedCall, Store
@@ -37,7 +37,7 @@ def sessions(url: str, status: Status | None, as_json: bool) -> int:
         print_json({"sessions": [info_document(info) for info in found]})
         return FINE
     if not found:
-        Page(stderr=True).line(f"{url}: no sessions{f' of status {status}' if status else ''}.")
+        Page(stderr=True).line(f"{shown(url)}: no sessions{f' of status {status}' if status else ''}.")
         return FINE
     Page().table(("session", "status", "head", "needs runner", "updated"), [_row(info) for info in found])
     return FINE

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., object])
 
 _ON_DISK = "sqlite:///", "jsonl:///"
+_POSTGRES = "postgresql://", "postgres://"
 _KEY = "suture.key"
 
 
@@ -47,7 +48,7 @@ def in_store(command: F) -> F:
         metavar="URL",
         envvar="SUTURE_STORE",
         show_envvar=True,
-        help="Where the sessions are, such as sqlite:///agent.db.",
+        help="Where the sessions are, such as sqlite:///agent.db or postgresql://me@host/agents.",
     )
     return at(under_key(command))
 
@@ -79,11 +80,7 @@ def opened(url: str) -> Iterator[Store]:
     import suture
 
     require_shared(url)
-    path = next((url.removeprefix(start) for start in _ON_DISK if url.startswith(start)), None)
-    if path is not None and not _is_there(unquote(path)):
-        raise StoreError(
-            f"There is no store at {url!r}: the file does not exist. Check the path; a first run makes the file."
-        )
+    _require_there(url)
     store = suture.open_store(url, key=given_key())
     try:
         yield store
@@ -104,6 +101,30 @@ def session_at(url: str, id: str) -> Iterator[Session]:
         session = suture.Session(store, id)
         session.info()
         yield session
+
+
+def _require_there(url: str) -> None:
+    """Refuse a URL at which no store was made yet."""
+    path = next((url.removeprefix(start) for start in _ON_DISK if url.startswith(start)), None)
+    if path is not None and not _is_there(unquote(path)):
+        raise StoreError(
+            f"There is no store at {url!r}: the file does not exist. Check the path; a first run makes the file."
+        )
+    if url.startswith(_POSTGRES):
+        from suture.stores import PostgresStore
+
+        if not PostgresStore.exists(url):
+            raise StoreError(
+                f"There is no store at {shown(url)!r}: the database has no such tables. "
+                "Check its name and the schema; a first run makes them."
+            )
+
+
+def shown(url: str) -> str:
+    """The URL without its password."""
+    from suture.stores import without_password
+
+    return without_password(url)
 
 
 def _is_there(path: str) -> bool:

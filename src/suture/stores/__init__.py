@@ -3,23 +3,26 @@
 memory:               this process only
 sqlite:///agent.db    a file; `sqlite:////var/agent.db` with an absolute path
 jsonl:///sessions     a directory, with a file per session that a person can read
+postgresql://...      a PostgreSQL database, for many machines; any URL that libpq reads
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from suture.entries import Draft, Entry
-from suture.errors import ConfigurationError, StoreError
+from suture.errors import ConfigurationError
 from suture.stores.base import Claim, SessionInfo, Status, Store
 
 if TYPE_CHECKING:
     from suture.stores.encrypted import EncryptedStore
     from suture.stores.jsonl.store import JsonlStore
     from suture.stores.memory import MemoryStore
+    from suture.stores.postgres import PostgresStore
     from suture.stores.sqlite import SqliteStore
 
 __all__ = [
@@ -29,22 +32,24 @@ __all__ = [
     "Entry",
     "JsonlStore",
     "MemoryStore",
+    "PostgresStore",
     "SessionInfo",
     "SqliteStore",
     "Status",
     "Store",
     "open_store",
+    "without_password",
 ]
 
 _CLASSES = {
     "EncryptedStore": "suture.stores.encrypted",
     "JsonlStore": "suture.stores.jsonl.store",
     "MemoryStore": "suture.stores.memory",
+    "PostgresStore": "suture.stores.postgres",
     "SqliteStore": "suture.stores.sqlite",
 }
 
-_LATER = ("postgresql", "postgres")
-_KNOWN = "memory:, sqlite:///file and jsonl:///dir; postgresql://... comes in a later version"
+_KNOWN = "memory:, sqlite:///file, jsonl:///dir and postgresql://..."
 
 
 def open_store(url: str, *, key: bytes | None = None) -> Store:
@@ -66,9 +71,14 @@ def open_store(url: str, *, key: bytes | None = None) -> Store:
         return _opener("SqliteStore")(_path_of(url, scheme, rest), key=key)
     if scheme == "jsonl":
         return _opener("JsonlStore")(_path_of(url, scheme, rest), key=key)
-    if scheme in _LATER:
-        raise StoreError(f"{url!r}: {scheme} stores are not there yet in this version. Use 'sqlite:///<path>'.")
-    raise ConfigurationError(f"{url!r} is no store that suture knows. Known are {_KNOWN}.")
+    if scheme in ("postgresql", "postgres") and rest.startswith("//"):
+        return _opener("PostgresStore")(url, key=key)
+    raise ConfigurationError(f"{without_password(url)!r} is no store that suture knows. Known are {_KNOWN}.")
+
+
+def without_password(url: str) -> str:
+    """The URL as it may be shown."""
+    return re.sub(r"^(\w+:/*[^/:@]*):.*@", r"\1:...@", url)
 
 
 def _path_of(url: str, scheme: str, rest: str) -> str:

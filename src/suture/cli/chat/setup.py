@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from suture.cli.stores import given_key
+from suture.cli.stores import given_key, shown
 from suture.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Setup:
 
     def come_back(self, id: str) -> str:
         """The command that picks the conversation up again."""
-        given = ["suture", "chat", "--model", self.model, "--store", self.url, "--session", id]
+        given = ["suture", "chat", "--model", self.model, "--store", shown(self.url), "--session", id]
         for tool in self.tools:
             given += ["--tools", tool]
         if self.system is not None:
@@ -70,4 +70,4 @@ class Setup:
 
     def elsewhere(self, command: str, id: str, key: str, *more: str) -> str:
         """A command that acts on a call of the conversation from any process."""
-        return shlex.join(["suture", command, id, key, *more, "--store", self.url])
+        return shlex.join(["suture", command, id, key, *more, "--store", shown(self.url)])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from suture.cli.console import FINE, FOUND, Page, as_json, print_json
-from suture.cli.stores import require_shared
+from suture.cli.stores import require_shared, shown
 
 if TYPE_CHECKING:
     from suture.cli.demo.story import Stage
@@ -36,7 +36,7 @@ def demo(url: str | None, keep: bool, as_json: bool) -> int:
     if as_json:
         print_json(found)
     elif keep:
-        Page().line(f"Kept in {folder}; look at it with: suture show {stage.session_id} --store {stage.url}")
+        Page().line(f"Kept in {folder}; look at it with: suture show {stage.session_id} --store {shown(stage.url)}")
     return FINE if found["as_promised"] else FOUND
 
 
@@ -56,7 +56,7 @@ def _played(stage: Stage, page: Page | None) -> dict[str, object]:
     found = report(Evidence(scenes, stage.runs(), stage.requests()))
     if page is not None:
         telling.end(page, found)
-    return {"session": stage.session_id, "store": stage.url, "pids": stage.pids, **found}
+    return {"session": stage.session_id, "store": shown(stage.url), "pids": stage.pids, **found}
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ from typing import Any, assert_never
 from suture.cli.console import Page, Piece
 from suture.cli.demo.scenario import FIND, LIMIT, RESERVE, SEND, SLOTS
 from suture.cli.demo.story import Did, Healed, Killed, Over, Resumed, Scene, Stage
+from suture.cli.stores import shown
 
 PROVIDERS = {"openai-chat": "OpenAI", "anthropic": "Anthropic"}
 DEEDS = {
@@ -26,7 +27,7 @@ LEFT = (
 def begin(page: Page, stage: Stage) -> None:
     """What is about to happen, and where."""
     page.line(("suture demo: a run is killed inside a tool, and its conversation goes on", "bold"))
-    page.line((f"Session {stage.session_id} on {stage.url}", "dim"))
+    page.line((f"Session {stage.session_id} on {shown(stage.url)}", "dim"))
     page.line(("Every pid is a real process; --store is left out of the commands shown.", "dim"))
 
 

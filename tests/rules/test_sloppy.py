@@ -226,7 +226,7 @@ def test_no_part_of_glued_arguments_is_taken_for_all(
     text, least = json.dumps(value), len(json.dumps(value)) + 1
     glued = f"{text}, {key}" if behind else f'{key}, "object": {text}'
     for part in (glued[start:], glued[: max(least, len(glued) - end)] if behind else glued[: len(glued) - end]):
-        if part.strip() != text:
+        if part.strip() not in (text, json.dumps(more)):
             with pytest.raises(Unreadable):
                 _object_of(part)
 

@@ -19,7 +19,7 @@ _STRAY = re.compile(r"[A-Za-rt-z]")
 
 
 class Escaped(NamedTuple):
-    """What was meant by a backslash and what it escapes, where the text goes on, and whether a drive's letter is before it."""
+    """What a backslash and what it escapes mean, where the text goes on, and whether a drive's letter stands before it."""
 
     meant: str
     end: int

@@ -1,7 +1,7 @@
 """The markup of chat templates that means nothing by itself: control tokens, and the elements that wrap a call.
 
-What is known is listed. Any other element could be an argument, and any other token could say something: `<amount>5</amount>`,
-`<|cancel|>`.
+What is known is listed. Any other element could be an argument, and any other token could say something, as do
+`<amount>5</amount>` and `<|cancel|>`.
 """
 
 from __future__ import annotations

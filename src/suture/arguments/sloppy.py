@@ -178,22 +178,14 @@ class _Reader:
         self._skip()
         if self._peek() == ",":
             self.at += 1
-            self._end_line()
             self._skip()
             if self._peek() == _end_of(holder):
                 self.slips["trailing_comma"] = None
         elif self._peek() != _end_of(holder):
             raise self._unexpected(f"expecting ',' or '{_end_of(holder)}'")
 
-    def _end_line(self) -> None:
-        """Go past white space; behind the end of a line a comment is none of the value before."""
-        blank = _BLANK.match(self.text, self.at)
-        if blank and "\n" in blank[0]:
-            self._begin()
-        self.at = blank.end() if blank else self.at
-
     def _begin(self, said: object = NOTHING) -> None:
-        """A comment that follows stands behind this value."""
+        """A comment that follows in this line stands behind this value."""
         self.said, self.confirmed = said, False
 
     def _key(self, holder: dict[str, object]) -> str:
@@ -235,8 +227,8 @@ class _Reader:
     def _text(self) -> str:
         """The text that begins here.
 
-        Where its backslashes escape nothing, each stands for itself, those before a sign too when one stands before a letter;
-        beside one that escapes something, nobody knows.
+        Where its backslashes escape nothing, each stands for itself, before a sign only beside one before a letter. Beside
+        one that escapes something, nobody knows.
         """
         quote = self.text[self.at]
         start = self.at = self.at + 1
@@ -299,6 +291,8 @@ class _Reader:
             found = _BLANK.match(self.text, self.at)
             assert found is not None
             self.at = found.end()
+            if "\n" in found[0]:
+                self._begin()
             comment = _COMMENT.match(self.text, self.at) if self.stack else None
             if comment is None:
                 return

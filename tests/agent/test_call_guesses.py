@@ -69,7 +69,7 @@ def test_names_that_differ_in_more_than_case_and_separators_are_others(
     assert tool.call.name == meant
 
 
-# What came, and what is allowed: a separator at a digit is in one alone, or two are the same without any.
+# What came, and what is allowed.
 PARTED: list[tuple[str, list[str]]] = [
     ("address2", ["address_2"]),
     ("us_east_1", ["us-east1"]),
@@ -80,12 +80,16 @@ PARTED: list[tuple[str, list[str]]] = [
     ("US-EAST-1", ["us-east-1", "us-east1"]),
     ("V1Beta", ["v1-beta"]),
     ("GIT-HUB", ["git_hub", "GitHub"]),
+    ("1M", ["1m"]),
+    ("M", ["m"]),
+    ("MB", ["Mb"]),
+    ("mW", ["MW"]),
 ]
 
 
 @pytest.mark.parametrize(("came", "allowed"), PARTED)
-def test_a_value_without_its_separators_may_be_another(came: str, allowed: list[str]) -> None:
-    """Only another case and another separator at the same place are the same value; nor is it, where two come close."""
+def test_a_value_in_another_spelling_may_be_another(came: str, allowed: list[str]) -> None:
+    """Where a separator is in one alone, where two come close, and where case tells units apart."""
     assert check({"p": came}, an_object({"p": {"enum": allowed}})).status == "ask"
     tools: list[Json] = [{"name": name, "parameters": {}} for name in allowed]
     assert len(allowed) == 1 or check_call({"name": came, "arguments": {}}, tools).code == "name_ambiguous"
@@ -312,6 +316,40 @@ def test_a_plain_word_or_phrase_is_one_item(text: str) -> None:
     found = check({"tags": text}, an_object({"tags": {"type": "array", "items": {"type": "string"}}}))
     assert found.call is not None
     assert found.call.arguments == {"tags": [text]}
+
+
+# What came for a list of objects whose parameters are `at` and `to`, neither needed, and whether it is one of them.
+ITEMS: list[tuple[object, bool]] = [
+    ({"at": 1}, True),
+    ({"At": 1, "to": 2}, True),
+    ({}, False),
+    ({"0": {"at": 1}, "1": {"at": 2}}, False),
+    ({"items": [{"at": 1}]}, False),
+    ({"at": 1, "other": 2}, False),
+]
+
+
+@pytest.mark.parametrize(("value", "one"), ITEMS)
+def test_an_object_that_may_hold_several_items_is_not_one(value: object, one: bool) -> None:
+    """By numbers, or under a word; an empty one may be none."""
+    stop = an_object({"at": {"type": "integer"}, "to": {"type": "integer"}}, required=[])
+    found = check({"stops": value}, an_object({"stops": {"type": "array", "items": stop}}))
+    assert found.status == ("fixed" if one else "ask")
+
+
+@pytest.mark.parametrize("value", [0, False])
+def test_nothing_is_no_item(value: object) -> None:
+    """It may say that there are none."""
+    items = {"type": "boolean" if value is False else "integer"}
+    assert check({"l": value}, an_object({"l": {"type": "array", "items": items}})).status == "ask"
+
+
+def test_the_one_object_of_a_list_is_not_taken_for_the_arguments_where_it_may_be_an_item() -> None:
+    """Of a parameter that is a list, and that was not named."""
+    schema = an_object({"rows": {"type": "array", "items": {"type": "object"}}})
+    assert check([{"name": "x"}], schema).status == "ask"
+    assert check([{"rows": []}], schema).status == "fixed"
+    assert check([{"any": 1}], {"type": "object"}).status == "fixed"
 
 
 @pytest.mark.parametrize(("text", "one"), [("all", True), ("low / high", True), ("none", True), ("ALL", False)])

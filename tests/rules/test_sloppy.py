@@ -27,6 +27,8 @@ MENDED = [
     ('<|channel|>commentary json<|message|>{"a": 1}<|call|>', {"a": 1}, ["surrounding_text"]),
     ('Sure:\n```json\n{"a": 1}', {"a": 1}, ["surrounding_text", "code_fence"]),
     ('json\n{"a": 1}', {"a": 1}, ["surrounding_text"]),
+    ('{"a": 1}</s>', {"a": 1}, ["surrounding_text"]),
+    ('<think>\n</think>\n\n{"a": 1}', {"a": 1}, ["surrounding_text"]),
     ('```JSON {"a": 1}```', {"a": 1}, ["code_fence"]),
     ('<minimax:tool_call><arguments>{"a": 1}</arguments></minimax:tool_call>', {"a": 1}, ["surrounding_text"]),
     (
@@ -170,6 +172,10 @@ SURROUNDED = [
     '<|channel|>final<|message|>{"path":"a"}',
     '<|im_start|>user\n{"path":"a"}',
     '<cancelled/>{"path":"a"}',
+    '<s>{"path":"a"}</s>',
+    '~~{"path":"a"}~~',
+    '<del>{"path":"a"}</del>',
+    '\u200b{"path":"a"}',
 ]  # fmt: skip
 
 # What a comment may correct, take out or doubt.
@@ -178,6 +184,11 @@ COMMENTS = [
     '{"a": 5 // fifty\n}',
     '{"a": 5, // fifty\n "b": 1}',
     '{"a": 5 /* in minutes */}',
+    '{"a": 5 // k\n}',
+    '{"a": 5 // kg\n}',
+    '{"a": 5 // nicht\n}',
+    '{"a": "Bern", // the city is Basel\n "b": 1}',
+    '{// use fewer\n"a": 1}',
     '{"a": 5 /* plain words */ /* fifty */}',
     '{"a": /* fifty */ 5}',
     '{"a": 5, // not sure\n "b": 1}',
@@ -267,7 +278,7 @@ def test_a_comment_that_could_change_a_value_is_not_dropped(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "comment", ["the amount", "a plain note", "", "words", "five", "this is the user's own number.", "na\u00efve"]
+    "comment", ["the amount", "a plain note", "", "five", "the user's own number.", "a na\u00efve one's"]
 )
 def test_a_plain_comment_is_dropped(comment: str) -> None:
     """Behind a value, on a line of its own, and before a key."""
@@ -287,6 +298,9 @@ SAID: list[tuple[str, Callee, bool]] = [
     ('Here is the call to pay_now: {"a": 1}', Callee("refund"), False),
     ('{"a": 1} Now calling cancel_order.', Callee("refund_order"), False),
     ('{"a": 1} I will read it now.', Callee("delete_file"), False),
+    ('{"a": 1} I will cancel it now.', Callee("cancel_order"), False),
+    ('{"a": 1} I will update it now.', Callee("update_order"), False),
+    ('</reasoning>{"a": 1}', Callee("pay", frozenset(["reasoning"])), False),
     ('{"a": 1} I will read it now.', Callee("read_file"), True),
     ('<input>{"a": 1}</input>', Callee("pay", frozenset(["input"])), False),
     ('<Input>{"a": 1}</Input>', Callee("pay", frozenset(["INPUT"])), False),

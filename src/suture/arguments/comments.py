@@ -40,7 +40,8 @@ _DOUBTING = _words("""
     ignore ignored skip skipped omit omitted remove removed delete deleted drop dropped disable disabled
     disregard cancel cancelled canceled revert undo stop todo fixme xxx tbd placeholder example dummy fake sample
     mock test default temporary truncated continued etc rest remaining only except but however although
-    unless if when until while before after later then once depends case was were previously
+    unless if when until while before after later then once depends case previously
+    is are be was were isnt equals means becomes set use using
     true false null nil undefined nan yes on off enabled empty blank
 """)
 # Words with which a description begins, and few values: `the capital` beside `Bern`, not `Basel` or `for Bob`.
@@ -67,7 +68,7 @@ def is_plain(comment: str, value: object, *, confirmed: bool) -> bool:
         return False
     if any(word in _NUMBERS for word in words):
         return confirmed or confirms(comment, value)
-    return not words or not isinstance(value, str | bool | None) or any(word in _DESCRIBING for word in words)
+    return not words or not isinstance(value, str | int | float | None) or any(word in _DESCRIBING for word in words)
 
 
 def confirms(comment: str, value: object) -> bool:

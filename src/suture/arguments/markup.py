@@ -11,7 +11,9 @@ from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 _PIECE = re.compile(r"<([|｜]?)(/?)([A-Za-z][\w :▁.-]*)(/?)([|｜]?)>")
-_THOUGHT = re.compile(r"(?:<(think|thinking|thought|reasoning)>\s*)?</(?:think|thinking|thought|reasoning)>")
+# The end of thoughts that stand elsewhere, or none; a value inside of them is none of a call.
+_THOUGHTS = ("think", "thinking", "thought", "reasoning")
+_THOUGHT = re.compile(rf"(?:<(?:{'|'.join(_THOUGHTS)})>\s*)?</(?:{'|'.join(_THOUGHTS)})>")
 
 # Around one call, or around all of an answer's; by their names without a namespace.
 _WRAPPERS = frozenset(
@@ -35,6 +37,8 @@ _WRAPPERS = frozenset(
         "tool_use",
     )
 )
+# With its beginning it would strike the value out.
+_END_OF_TEXT = "s"
 # Around a name or one argument, where the wrapping went wrong: their ends alone stick to the name of a tool.
 _PIECES = frozenset(("arg_key", "arg_value", "function_name", "name", "parameter", "tool_name"))
 
@@ -50,7 +54,6 @@ _OPENING = frozenset(
         "message",
         "plugin",
         "python_tag",
-        "s",
         "start",
         "start_action",
         "start_header_id",
@@ -93,7 +96,7 @@ _CLOSING = frozenset(
     )
 )
 # Those that are written without bars; any other name without them is an element's.
-_BARE = frozenset(("bos", "end_of_turn", "eos", "pad", "s", "start_of_turn"))
+_BARE = frozenset(("bos", "end_of_turn", "eos", "pad", "start_of_turn"))
 # What the tokens of a header name: who speaks, on which channel, in what form.
 HEADERS = frozenset(("assistant", "commentary", "json", "commentary json"))
 
@@ -117,7 +120,7 @@ def before(text: str, own: Collection[str]) -> str | None:
             return piece.name in _OPENING or piece.name in _CLOSING
         return piece.name in _WRAPPERS and piece.name not in own
 
-    return _without(_THOUGHT.sub("\n", text), known)
+    return _without(text if any(name in own for name in _THOUGHTS) else _THOUGHT.sub("\n", text), known)
 
 
 def behind(text: str, own: Collection[str]) -> str | None:
@@ -126,7 +129,7 @@ def behind(text: str, own: Collection[str]) -> str | None:
     def known(piece: _Piece) -> bool:
         if piece.is_token:
             return piece.name in _CLOSING or (piece.is_end and piece.name in _OPENING)
-        return piece.is_end and piece.name in _WRAPPERS and piece.name not in own
+        return piece.is_end and (piece.name in _WRAPPERS or piece.name == _END_OF_TEXT) and piece.name not in own
 
     return _without(text, known)
 

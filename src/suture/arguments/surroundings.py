@@ -87,6 +87,57 @@ _NOUN = (
 _THING = rf"(?:(?:the|your|my|les|los|os|die) )?(?:following )?{_NOUN}"
 _HERE = r"(?:here (?:is|are)|here's|this is|these are|voil[aà],?|voici|hier sind|aqu[ií] est[aá]n)"
 _WITH = rf"(?: with (?:these|the following) {_NOUN})?"
+# Who says one of these may mean the call itself, and take it back or make another.
+_UNDOING = frozenset(
+    (
+        *(
+            "abort",
+            "cancel",
+            "clear",
+            "close",
+            "delay",
+            "delete",
+            "discard",
+            "drop",
+            "end",
+            "hold",
+            "ignore",
+            "kill",
+            "omit",
+        ),
+        *(
+            "pause",
+            "postpone",
+            "recall",
+            "redo",
+            "reject",
+            "remove",
+            "reset",
+            "retract",
+            "retry",
+            "revert",
+            "revoke",
+            "skip",
+        ),
+        *("stop", "suspend", "terminate", "undo", "wait", "withdraw"),
+        *(
+            "adjust",
+            "change",
+            "check",
+            "correct",
+            "edit",
+            "fix",
+            "modify",
+            "not",
+            "no",
+            "patch",
+            "replace",
+            "review",
+            "test",
+        ),
+        *("update", "validate", "verify"),
+    )
+)
 
 
 @lru_cache(maxsize=256)
@@ -119,5 +170,6 @@ def _name(tool: str) -> str:
 
 
 def _verbs(tool: str) -> list[str]:
-    """What the tool does, in its name's own words."""
-    return [re.escape(word.lower()) for word in re.findall(r"[A-Z]?[a-z]+", tool)] if tool else ["read"]
+    """What the tool does, in its name's own words; not those that could be said of the call as well."""
+    words = re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", tool).lower()) if tool else ["read"]
+    return [word for word in words if word not in _UNDOING]

@@ -15,6 +15,7 @@ from suture.tools.definition import Tool
 from suture.tools.given import Checkable, by_name, call_of, listed_of
 from suture.tools.naming import Unnamed, named
 from suture.tools.nodes import flat, names_of
+from suture.tools.spelling import Spellings
 from suture.tools.stopping import cut_off
 from suture.tools.words import bounded, unknown_name
 
@@ -175,7 +176,7 @@ class _Reading:
         """The one object that a value is or holds."""
         if isinstance(value, str):
             value = self._unwrapped(tool, value)
-        if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
+        if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict) and _is_for(tool, value[0]):
             self.changes.append(CallChange(code="list_for_object", old=value, new=value[0]))
             value = value[0]
         if value is None:
@@ -250,6 +251,12 @@ def _nameless(name: str, found: Unnamed, known: list[str]) -> str:
 
 def _unreadable(name: str, error: Unreadable) -> NotMeant:
     return NotMeant(error.error, f"The arguments of {name!r} cannot be read: {error.reason} The call was not run.")
+
+
+def _is_for(tool: Checkable, held: Mapping[str, object]) -> bool:
+    """Whether the one object in a list is the arguments, and not an item of one of them."""
+    known = Spellings(_parameters_of(tool))
+    return not held or not _parameters_of(tool) or any(known.alike(key) for key in held)
 
 
 def _parameters_of(tool: Checkable) -> list[str]:

@@ -19,7 +19,7 @@ from suture.arguments import MAX_DIGITS, Unreadable, bounded_copy, value_of
 from suture.tools.alternatives import Alternatives, Ways, type_of
 from suture.tools.nodes import Node
 from suture.tools.single import is_one
-from suture.tools.spelling import is_parted_alike
+from suture.tools.spelling import is_same_value
 from suture.tools.words import place_of
 
 Coercion: TypeAlias = Literal[
@@ -233,9 +233,11 @@ def _held(text: str) -> _Holder | None:
 
 
 def _may_be_item(value: object, items: Ways) -> bool:
-    """Whether a value alone can be the one item of a list."""
+    """Whether a value alone can be the one item of a list; an object by its keys, since it may hold several by theirs."""
+    if isinstance(value, dict):
+        return bool(value) and all(items.names.alike(key) for key in value)
     if not isinstance(value, str):
-        return True
+        return bool(value)
     return (items.texts is not None and value in items.texts) or is_one(value)
 
 
@@ -243,5 +245,5 @@ def _cased(value: object, here: Ways) -> Iterator[_Candidate]:
     """The one allowed text that differs from a text in case and separators alone."""
     if isinstance(value, str) and here.texts is not None and value not in here.texts:
         alike = here.texts.alike(value)
-        if len(alike) == 1 and is_parted_alike(alike[0], value):
+        if len(alike) == 1 and is_same_value(alike[0], value):
             yield _Candidate(alike[0], "enum_case")

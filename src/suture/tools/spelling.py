@@ -16,6 +16,7 @@ _BETWEEN = re.compile(
     rf"|(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<={_LETTER})(?=\d)|(?<=\d)(?={_LETTER})"
 )
 _SEPARATORS = re.compile(r"[-_ ]")
+_LETTERS = re.compile(rf"{_LETTER}+")
 _AT_DIGITS = re.compile(r"[-_ ](?=\d)|(?<=\d)[-_ ]")
 # Longer texts are no names.
 _LONGEST = 256
@@ -51,9 +52,22 @@ def words_of(name: str) -> tuple[str, ...]:
     return tuple(word.lower() for word in _BETWEEN.split(name))
 
 
-def is_parted_alike(one: str, other: str) -> bool:
-    """Whether no separator at a digit is in one of two texts alone: there it may be a part of what they say."""
-    return len(_AT_DIGITS.findall(one)) == len(_AT_DIGITS.findall(other))
+def is_same_value(one: str, other: str) -> bool:
+    """Whether two texts that are alike say the same as values.
+
+    No separator at a digit is in one alone: there it may be a part of what they say. Nor does case tell them apart, as it
+    does units: `1M` and `1m`, `MB` and `Mb`.
+    """
+    if len(_AT_DIGITS.findall(one)) != len(_AT_DIGITS.findall(other)):
+        return False
+    differ_in_case = _SEPARATORS.sub("", one) != _SEPARATORS.sub("", other)
+    return not (differ_in_case and (_is_unit(one) or _is_unit(other)))
+
+
+def _is_unit(text: str) -> bool:
+    """Whether case may say something in it: its words are single letters, or two in mixed case."""
+    words = _LETTERS.findall(text)
+    return all(len(word) == 1 or (len(word) == 2 and not (word.islower() or word.isupper())) for word in words)
 
 
 def _letters(name: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 _PIECE = re.compile(r"<([|｜]?)(/?)([A-Za-z][\w :▁.-]*)(/?)([|｜]?)>")
+_SEPARATORS = re.compile(r"[ \u2581-]")
 # The end of thoughts that stand elsewhere, or none; a value inside of them is none of a call.
 _THOUGHTS = ("think", "thinking", "thought", "reasoning")
 _THOUGHT = re.compile(rf"(?:<(?:{'|'.join(_THOUGHTS)})>\s*)?</(?:{'|'.join(_THOUGHTS)})>")
@@ -109,7 +110,7 @@ class _Piece(NamedTuple):
     is_end: bool
 
 
-def before(text: str, own: Collection[str]) -> str | None:
+def words_before(text: str, own: Collection[str]) -> str | None:
     """What stands before a value, with a line's end for each piece of known markup; None when some is unknown.
 
     `own` are names, in small letters, of which an element would give the value.
@@ -123,7 +124,7 @@ def before(text: str, own: Collection[str]) -> str | None:
     return _without(text if any(name in own for name in _THOUGHTS) else _THOUGHT.sub("\n", text), known)
 
 
-def behind(text: str, own: Collection[str]) -> str | None:
+def words_behind(text: str, own: Collection[str]) -> str | None:
     """The same of what stands behind a value, where nothing may begin."""
 
     def known(piece: _Piece) -> bool:
@@ -134,13 +135,13 @@ def behind(text: str, own: Collection[str]) -> str | None:
     return _without(text, known)
 
 
-def behind_name(text: str) -> str | None:
+def words_on_name(text: str) -> str | None:
     """The same of what sticks to the end of a tool's name."""
 
     def known(piece: _Piece) -> bool:
         if piece.is_token:
             return piece.name in _OPENING or piece.name in _CLOSING
-        return piece.is_end and (piece.name in _WRAPPERS or piece.name in _PIECES)
+        return piece.is_end and (piece.name in _WRAPPERS or piece.name in _PIECES or piece.name == _END_OF_TEXT)
 
     return _without(text, known)
 
@@ -161,6 +162,3 @@ def _piece(found: re.Match[str]) -> _Piece:
     bar, slash, written, closed, other_bar = found.groups()
     name = _SEPARATORS.sub("_", written.rpartition(":")[2].strip().lower())
     return _Piece(name, bool(bar or other_bar) or name in _BARE, bool(slash or closed))
-
-
-_SEPARATORS = re.compile(r"[ \u2581-]")

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from suture.arguments import markup
+from suture.arguments.markup import HEADERS, words_before, words_behind
 
 
 class Callee(NamedTuple):
@@ -21,8 +21,8 @@ class Callee(NamedTuple):
 
     @property
     def own(self) -> frozenset[str]:
-        """The names of parameters in small letters."""
-        return frozenset(name.lower() for name in self.parameters)
+        """The names of parameters, as those of elements are compared."""
+        return frozenset(name.lower().replace("-", "_") for name in self.parameters)
 
 
 ANY_CALLEE = Callee()
@@ -44,7 +44,7 @@ _LONGEST = 400
 
 def is_lead(text: str, callee: Callee = ANY_CALLEE) -> bool:
     """Whether what stands before a value only leads up to it."""
-    words = markup.before(text, callee.own) if len(text) <= _LONGEST else None
+    words = words_before(text, callee.own) if len(text) <= _LONGEST else None
     if words is None:
         return False
     fence = _FENCE_BEFORE.search(words)
@@ -54,7 +54,7 @@ def is_lead(text: str, callee: Callee = ANY_CALLEE) -> bool:
 
 def is_tail(text: str, callee: Callee = ANY_CALLEE) -> bool:
     """Whether what stands behind a value only says that the call is made."""
-    words = markup.behind(text, callee.own) if len(text) <= _LONGEST else None
+    words = words_behind(text, callee.own) if len(text) <= _LONGEST else None
     if words is None:
         return False
     said = _MARKS.sub(" ", words).strip(" \t\r\n\ufeff").removeprefix(";").strip()
@@ -73,7 +73,7 @@ def _sentences(text: str) -> list[str] | None:
 
 
 def _is_header(words: str, callee: Callee) -> bool:
-    return words in markup.HEADERS and words not in callee.own
+    return words in HEADERS and words not in callee.own
 
 
 # Sentences ------------------------------------------------------------------------------------

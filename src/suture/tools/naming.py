@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection
 from typing import Literal, NamedTuple, TypeAlias
 
-from suture.arguments import markup
+from suture.arguments.markup import words_on_name
 from suture.tools.spelling import Spellings, words_of
 
 NameFault: TypeAlias = Literal["name_missing", "name_ambiguous", "name_overfull", "unknown_tool", "concatenated"]
@@ -93,8 +93,8 @@ def _is_known(junk: _Junk) -> bool:
     """Whether all around a name is of a known kind."""
     if junk.behind.startswith(":"):
         return bool(junk.space)
-    behind = markup.behind_name(junk.behind)
-    return behind is not None and " ".join(behind.split()) in _NAMED_BEHIND and markup.behind_name(junk.before) is not None
+    behind = words_on_name(junk.behind)
+    return behind is not None and " ".join(behind.split()) in _NAMED_BEHIND and words_on_name(junk.before) is not None
 
 
 def _named_in(junk: _Junk, name: str, spellings: Spellings) -> list[str]:

@@ -49,7 +49,6 @@ SPELLINGS: list[tuple[str, list[str], str | None]] = [
     ("git_hub", ["GitHub"], "GitHub"),
     ("kelvin scale", ["kelvin-scale"], "kelvin-scale"),
     ("userID", ["user_id"], "user_id"),
-    ("address2", ["address_2"], "address_2"),
     ("HTTPServer", ["http-server"], "http-server"),
 ]
 
@@ -70,6 +69,49 @@ def test_names_that_differ_in_more_than_case_and_separators_are_others(
     assert tool.call.name == meant
 
 
+# What came, and what is allowed.
+PARTED: list[tuple[str, list[str]]] = [
+    ("address2", ["address_2"]),
+    ("us_east_1", ["us-east1"]),
+    ("us_east1", ["us_east_1"]),
+    ("us-east1", ["us-east-1"]),
+    ("us-east-1", ["us-east1"]),
+    ("US_EAST_1", ["us-east-1", "us-east1"]),
+    ("US-EAST-1", ["us-east-1", "us-east1"]),
+    ("V1Beta", ["v1-beta"]),
+    ("GIT-HUB", ["git_hub", "GitHub"]),
+    ("1M", ["1m"]),
+    ("M", ["m"]),
+    ("MB", ["Mb"]),
+    ("mW", ["MW"]),
+]
+
+
+@pytest.mark.parametrize(("came", "allowed"), PARTED)
+def test_a_value_in_another_spelling_may_be_another(came: str, allowed: list[str]) -> None:
+    """Where a separator is in one alone, where two come close, and where case tells units apart."""
+    assert check({"p": came}, an_object({"p": {"enum": allowed}})).status == "ask"
+    tools: list[Json] = [{"name": name, "parameters": {}} for name in allowed]
+    assert len(allowed) == 1 or check_call({"name": came, "arguments": {}}, tools).code == "name_ambiguous"
+
+
+@pytest.mark.parametrize(
+    ("came", "meant"), [("V1_BETA", "v1-beta"), ("us_east1", "US-EAST1"), ("Top_10_Hits", "top_10-hits")]
+)
+def test_a_value_in_another_case_with_other_separators_is_the_same(came: str, meant: str) -> None:
+    """Each stands where the other does."""
+    found = check({"p": came}, an_object({"p": {"enum": [meant, "x"]}}))
+    assert found.call is not None
+    assert found.call.arguments == {"p": meant}
+
+
+def test_the_name_of_a_parameter_has_its_number_in_any_spelling() -> None:
+    """Where no other comes close, since a name is no value."""
+    found = check({"address2": 1}, an_object({"address_2": {}, "address_1": {}}, additionalProperties=False))
+    assert found.call is not None
+    assert found.call.arguments == {"address_2": 1}
+
+
 JUNK: list[tuple[str, str]] = [
     ("read_file</tool_name><tool_name>write_file", "concatenated"),
     ("read_file<|im_end|>write_file", "concatenated"),
@@ -80,12 +122,20 @@ JUNK: list[tuple[str, str]] = [
     ('read_file<|message|>{"p":"x"}', "name_overfull"),
     ('read_file</name><args>{"p":"x"}</args>', "name_overfull"),
     ("read_file<|message|>p='x'", "name_overfull"),
+    ("read_file:2", "name_overfull"),
+    ("read_file<|x|>do not", "name_overfull"),
+    ("read_file<|channel|>do not", "name_overfull"),
+    ("read_file<|cancel|>", "name_overfull"),
+    ("<|cancel|>read_file", "name_overfull"),
+    ("read_file</cancelled>", "name_overfull"),
+    ("read_file</path>", "name_overfull"),
+    ("read_file<|channel|>final", "name_overfull"),
 ]
 
 
 @pytest.mark.parametrize(("name", "code"), JUNK)
 def test_what_stands_behind_a_name_is_not_dropped(name: str, code: str) -> None:
-    """Another tool, or the arguments, behind a token or a tag."""
+    """Another tool, the arguments or any words behind a token or a tag; markup that is not known, and a bare number."""
     tools: list[Json] = [{"name": name, "parameters": {}} for name in ("read_file", "write_file")]
     found = check_call({"name": name, "arguments": {}}, tools)
     assert (found.status, found.code) == ("ask", code)
@@ -231,22 +281,82 @@ def test_what_is_written_in_parts_is_read_as_one(node: Json, value: object, mean
 
 SEVERAL = [
     "a|b", "a and b", "a OR b", "a & b", "a / b", "'a' 'b'", "'a'", '"a"', "a\tb", "a\nb", "a; b", "a, b", "a\u3001b", "a\uff0cb", "<a><b>",
+    "a  b", "a \nb", "red/green", "read/write", "a.py/b.py", "a.py b.py", "1 2", "@a @b", "red green blue", "1-5", "a..z", "a\\nb", "a=1&b=2",
+    "a: b", "all", "ALL", "any", "every", "both", "empty", "nothing", "all users", "any city", "*", "no one", "not Bern", "N/A", "a\u2026",
     "- a", "* a", "1. a", "\u2022 a", "[a", "{a", "none", "None", "null", "NULL", "n/a", " ", "",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", SEVERAL)
 def test_a_text_that_may_hold_several_items_is_not_one(text: str) -> None:
-    """Separators, quotes, bullets, and words for nothing."""
+    """Separators, quotes, bullets, runs of white space, many words, and words for all and for nothing."""
     assert check({"tags": text}, an_object({"tags": {"type": "array", "items": {"type": "string"}}})).status == "ask"
 
 
-@pytest.mark.parametrize("text", ["a", "New York", "it's", "a/b.py", "x-y_z", "3.5 km", "sandy shore"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a",
+        "New York",
+        "it's",
+        "a/b.py",
+        "x-y_z",
+        "3.5 km",
+        "sandy shore",
+        "/usr/bin",
+        "./a",
+        "~/a",
+        "https://x.test/a",
+        "2024-01-05",
+        "a@b.test",
+    ],
+)
 def test_a_plain_word_or_phrase_is_one_item(text: str) -> None:
     """Nothing in it says that there are more."""
     found = check({"tags": text}, an_object({"tags": {"type": "array", "items": {"type": "string"}}}))
     assert found.call is not None
     assert found.call.arguments == {"tags": [text]}
+
+
+# What came for a list of objects whose parameters are `at` and `to`, neither needed, and whether it is one of them.
+ITEMS: list[tuple[object, bool]] = [
+    ({"at": 1}, True),
+    ({"At": 1, "to": 2}, True),
+    ({}, False),
+    ({"0": {"at": 1}, "1": {"at": 2}}, False),
+    ({"items": [{"at": 1}]}, False),
+    ({"at": 1, "other": 2}, False),
+]
+
+
+@pytest.mark.parametrize(("value", "one"), ITEMS)
+def test_an_object_that_may_hold_several_items_is_not_one(value: object, one: bool) -> None:
+    """By numbers, or under a word; an empty one may be none."""
+    stop = an_object({"at": {"type": "integer"}, "to": {"type": "integer"}}, required=[])
+    found = check({"stops": value}, an_object({"stops": {"type": "array", "items": stop}}))
+    assert found.status == ("fixed" if one else "ask")
+
+
+@pytest.mark.parametrize("value", [0, False])
+def test_nothing_is_no_item(value: object) -> None:
+    """It may say that there are none."""
+    items = {"type": "boolean" if value is False else "integer"}
+    assert check({"l": value}, an_object({"l": {"type": "array", "items": items}})).status == "ask"
+
+
+def test_the_one_object_of_a_list_is_not_taken_for_the_arguments_where_it_may_be_an_item() -> None:
+    """Of a parameter that is a list, and that was not named."""
+    schema = an_object({"rows": {"type": "array", "items": {"type": "object"}}})
+    assert check([{"name": "x"}], schema).status == "ask"
+    assert check([{"rows": []}], schema).status == "fixed"
+    assert check([{"any": 1}], {"type": "object"}).status == "fixed"
+
+
+@pytest.mark.parametrize(("text", "one"), [("all", True), ("low / high", True), ("none", True), ("ALL", False)])
+def test_an_item_that_is_listed_is_one(text: str, one: bool) -> None:
+    """Where a schema lists the items, such a text is one of them, whatever it says."""
+    schema = an_object({"tags": {"type": "array", "items": {"type": "string", "enum": ["all", "none", "low / high"]}}})
+    assert check({"tags": text}, schema).status == ("fixed" if one else "ask")
 
 
 # What a reason tells --------------------------------------------------------------------------

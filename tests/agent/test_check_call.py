@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from enum import Enum, StrEnum
 from types import MappingProxyType
 from typing import Any
 
@@ -142,6 +143,10 @@ ASK: list[tuple[str, object, str]] = [
     ("lone_surrogate", '{"city": "\\ud83d"}', "half of a surrogate pair"),
     ("too_deep", '{"city":' * 70 + "1" + "}" * 70, "flatten"),
     ("markup_leak", '{"city": "a</city>\\n<parameter name=\\"days\\">3"}', "'days'"),
+    ("markup_leak", {"city": "a</city>\n<days>3"}, "'days'"),
+    ("invalid_json", '{"city": "a"} Use b instead.', "could belong to it or change it"),
+    ("invalid_json", '<days>5</days>{"city": "a"}', "could belong to it or change it"),
+    ("invalid_json", '{"city": "a", "days": 5 // 50?\n}', "Send JSON without comments"),
     ("markup_leak", {"city": "a<arg_key>days</arg_key><arg_value>3"}, "'days'"),
 ]
 
@@ -163,6 +168,9 @@ NAMES: list[tuple[str, str | None, str]] = [
     ("openDoor", "open-door", "name_case"),
     ("functions.weather", "weather", "name_junk"),
     ("functions.weather:0", "weather", "name_junk"),
+    ("weather()", "weather", "name_junk"),
+    ("weather<|channel|>commentary json", "weather", "name_junk"),
+    ("<|tool_call|>weather", "weather", "name_junk"),
     ("default_api:weather", "weather", "name_junk"),
     ("weather<|channel|>commentary", "weather", "name_junk"),
     ("weather</tool_name>", "weather", "name_junk"),
@@ -198,14 +206,63 @@ def test_a_name_that_two_tools_share_is_ambiguous() -> None:
     assert exact.call.name == "get-item"
 
 
-@pytest.mark.parametrize(
-    "reason", ["length", "max_tokens", "MAX_TOKENS", "max_output_tokens", "incomplete", "content_filter"]
-)
-def test_a_turn_that_was_cut_off_runs_nothing(reason: str) -> None:
-    """Even a call that looks whole may lack its end."""
+class FinishReason(Enum):
+    """As an SDK has it, by numbers."""
+
+    STOP = 1
+    MAX_TOKENS = 2
+
+
+class StopReason(StrEnum):
+    """As an SDK has it, by words."""
+
+    TOOL_USE = "tool_use"
+    GUARDRAIL = "guardrail_intervened"
+
+
+CUT_OFF: list[Any] = [
+    "length", "max_tokens", "MAX_TOKENS", "max_output_tokens", "incomplete", "content_filter", "maxTokens", "content-filter",
+    "content_filtered", "guardrail_intervened", "malformed_tool_use", "malformed_model_output", "model_context_window_exceeded",
+    "RECITATION", "PROHIBITED_CONTENT", "SPII", "BLOCKLIST", "LANGUAGE", "IMAGE_SAFETY", "OTHER", "SAFETY",
+    "UNEXPECTED_TOOL_CALL", "MALFORMED_FUNCTION_CALL", "insufficient_system_resource", "sensitive", "network_error",
+    "abort", "aborted", "cancelled", "failed", "timeout", "user_cancelled", "error", "ERROR_LIMIT", "too_many_tool_calls",
+    "FinishReason.MAX_TOKENS", "<FinishReason.SAFETY: 'SAFETY'>", "<FinishReason.MAX_TOKENS: 2>", "FINISH_REASON_MAX_TOKENS",
+    "types.Candidate.FinishReason.RECITATION", " Length\n", FinishReason.MAX_TOKENS, StopReason.GUARDRAIL,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("reason", CUT_OFF, ids=str)
+def test_a_turn_that_was_cut_off_runs_nothing(reason: Any) -> None:
+    """Even a call that looks whole may lack its end; in any provider's word, in any case, and as a member of an enum."""
     found = check({"city": "a"}, stop_reason=reason)
     assert (found.status, found.call, found.code) == ("ask", None, "truncated")
-    assert check({"city": "a"}, stop_reason="tool_use").status == "valid"
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        None,
+        "",
+        "stop",
+        "tool_use",
+        "tool_calls",
+        "end_turn",
+        "STOP",
+        "FinishReason.STOP",
+        FinishReason.STOP,
+        StopReason.TOOL_USE,
+    ],
+)
+def test_a_turn_that_came_to_its_end_is_checked(reason: Any) -> None:
+    """As is one of which nothing is known."""
+    assert check({"city": "a"}, stop_reason=reason).status == "valid"
+
+
+@pytest.mark.parametrize("reason", [5, b"length", ["length"], True])
+def test_a_stop_reason_that_is_none_is_a_clear_error(reason: Any) -> None:
+    """The error says what one is."""
+    with pytest.raises(ConfigurationError, match="stop_reason is why the model's turn ended"):
+        check({"city": "a"}, stop_reason=reason)
 
 
 def circle() -> Json:
@@ -264,6 +321,11 @@ def test_what_is_no_call_is_a_clear_error(call: Any) -> None:
         check_call(call, TOOLS)
 
 
+@suture.tool
+def say(city: str) -> None:
+    """Say it."""
+
+
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 
 
@@ -286,6 +348,17 @@ def test_the_form_of_chat_completions_is_looked_into() -> None:
         ({"name": "w", "args": {"city": "Bern"}}, [{"name": "w", "parameters": CITY}], "'args'"),
         ({"name": "w", "arguments": {}}, {"name": "w", "parameters": CITY}, r"write \[tool\]"),
         ({"name": "w", "arguments": {}}, [5], "not a number"),
+        ({"name": "w", "arguments": {}}, None, "a list of them, of Tools or dicts; not null"),
+        ({"name": "w", "arguments": {}}, 5, "a list of them, of Tools or dicts; not a number"),
+        ({"name": "w", "arguments": {}}, "w", "a list of them, of Tools or dicts; not a text"),
+        ({"name": "w", "arguments": {}}, say, r"write \[tool\]"),
+        ({"name": "w", "arguments": None, "input": {"city": "Bern"}}, [{"name": "w", "parameters": CITY}], "'input'"),
+        ({"name": "w", "arguments": {}, "input": {"city": "Bern"}}, [{"name": "w", "parameters": CITY}], "'input'"),
+        ({"name": "w", "parameters": {"city": "Bern"}}, [{"name": "w", "parameters": CITY}], "'parameters'"),
+        ({"name": "w", "arguments": {}}, [{"name": "w", "schema": CITY}], "'schema'"),
+        ({"name": "w", "arguments": {}}, [{"name": "w", "parameters": None, "input_schema": CITY}], "'input_schema'"),
+        ({"name": "w", "arguments": {}}, [{"name": "w", "parameters": {}, "input_schema": CITY}], "'input_schema'"),
+        ({"name": "w", "arguments": {}}, [{"name": "w", "parameters": CITY}, {"name": "w", "parameters": {}}], "Two tools"),
         ({"name": "w", "arguments": {}}, [{"name": "w", "parameters": []}], "'parameters'"),
     ],
 )

@@ -22,6 +22,7 @@ from suture.arguments.strict import (
     value_of,
     whole_copy,
 )
+from suture.arguments.surroundings import Callee
 
 __all__ = [
     "MAX_DEPTH",
@@ -29,6 +30,7 @@ __all__ = [
     "MAX_LENGTH",
     "MAX_NODES",
     "MAX_NUMBER",
+    "Callee",
     "Mended",
     "Parsed",
     "Problem",

@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple, TypeAlias
 
+from suture.arguments.comments import NOTHING, confirms, is_plain
+from suture.arguments.escapes import Escape, Escaped, escaped
 from suture.arguments.strict import MAX_DEPTH, MAX_DIGITS, MAX_NODES, MAX_NUMBER, Unreadable
-from suture.arguments.surroundings import is_lead, is_tail
+from suture.arguments.surroundings import ANY_CALLEE, FENCE, Callee, is_lead, is_tail
 from suture.canonical import is_encodable
 
 Slip: TypeAlias = Literal[
@@ -29,7 +31,7 @@ Slip: TypeAlias = Literal[
 # Longer texts are refused unread, since reading is slower than decoding.
 MAX_SLOPPY = 1024 * 1024
 
-_OPENING_FENCE = re.compile(r"\s*(?:```|~~~)[\w+-]*[ \t]*\n?")
+_OPENING_FENCE = re.compile(rf"\s*{FENCE}\n?", re.IGNORECASE)
 _CLOSING_FENCE = re.compile(r"\s*(?:```|~~~)")
 _FENCE_BEFORE = re.compile(r"(?:```|~~~)[\w+-]*\s*\Z")
 _BLANK = re.compile(r"[\s\ufeff]*")
@@ -37,18 +39,13 @@ _COMMENT = re.compile(r"//[^\n]*|#[^\n]*|/\*(?:[^*]|\*(?!/))*+\*/")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?(?![\w.+-])")
 _WORD = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
 _PLAIN = {'"': re.compile(r'[^"\\]*'), "'": re.compile(r"[^'\\]*")}
-_HEX = re.compile(r"u[0-9a-fA-F]{4}")
-# What escapes something in Python, JavaScript or a shell, and so need not stand for itself.
-_ESCAPES_ELSEWHERE = re.compile(r"x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|N\{|[0-7uav\r\n]")
-_DRIVE = re.compile(r"(?:\A|.*[^A-Za-z0-9])[A-Za-z]:", re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x1f]")
 _OPENING = re.compile(r"[\[{]")
-_ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "/": "/", "\\": "\\"}
+# Slips that say that the value may be in Python's writing.
+_AS_PYTHON: tuple[Slip, ...] = ("single_quotes", "python_literal")
 _LITERALS = {"true": True, "false": False, "null": None}
 _PYTHON = {"True": True, "False": False, "None": None}
 _NO_NUMBERS = frozenset(("NaN", "Infinity", "nan", "inf"))
-
-_Escape: TypeAlias = Literal["escape", "stray", "quote"]
 
 
 class Mended(NamedTuple):
@@ -58,27 +55,31 @@ class Mended(NamedTuple):
     slips: tuple[Slip, ...]
 
 
-def mend(text: str) -> Mended:
-    """The one JSON value that a complete text with slips means.
+def mend(text: str, callee: Callee = ANY_CALLEE) -> Mended:
+    """The one JSON value that a complete text with slips means, as the arguments of a call of `callee`.
 
     Raises:
         Unreadable: it is cut off, holds more than one value, or could mean something else.
     """
     if len(text) > MAX_SLOPPY:
         raise Unreadable("too_large", "The arguments are not valid JSON, and too long to look into; send less in one call.")
-    return _Reader(text).run()
+    return _Reader(text, callee).run()
 
 
 class _Reader:
     """One reading. `stack` holds the objects and lists that are open, outermost first."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, callee: Callee) -> None:
         self.text = text
+        self.callee = callee
         self.at = 0
         self.slips: dict[Slip, None] = {}
         self.stack: list[dict[str, object] | list[object]] = []
         self.nodes = 0
         self.drive = False  # whether an escape stood behind a drive's letter
+        self.slash = False  # whether a slash was escaped
+        self.said: object = NOTHING  # the value that a comment would stand behind
+        self.confirmed = False  # whether one repeated it
 
     def run(self) -> Mended:
         fenced = self._open()
@@ -88,6 +89,8 @@ class _Reader:
         self._close(fenced=fenced)
         if self.drive and "bad_escape" in self.slips:
             raise _backslashes("a backslash behind a drive's letter escapes something, beside others that escape nothing")
+        if self.slash and not self.slips.keys().isdisjoint(_AS_PYTHON):
+            raise _backslashes("a slash is escaped, which JSON reads as a slash and Python as both")
         return Mended(value, tuple(self.slips))
 
     # Around the value
@@ -106,7 +109,7 @@ class _Reader:
         if start is None:
             raise Unreadable("invalid_json", "The arguments are plain text, not JSON. Send one JSON object.")
         before = self.text[: start.start()]
-        if not is_lead(before):
+        if not is_lead(before, self.callee):
             raise self._surrounded("before")
         self.at = start.start()
         self.slips["surrounding_text"] = None
@@ -125,7 +128,7 @@ class _Reader:
             return
         if rest.lstrip(", \t\r\n").startswith(("{", "[")):
             raise Unreadable("concatenated", "More than one JSON value was sent in one call; make one call for each.")
-        if not is_tail(rest):
+        if not is_tail(rest, self.callee):
             raise self._surrounded("behind")
         self.slips["surrounding_text"] = None
 
@@ -158,12 +161,15 @@ class _Reader:
         self._skip()
         if self._peek() == _end_of(holder):
             self.at += 1
-            self.stack.pop()
+            self._begin(self.stack.pop())
         elif isinstance(holder, dict):
             key = self._key(holder)
-            holder[key] = self._value()
+            holder[key] = value = self._value()
+            self._begin(value)
         else:
-            holder.append(self._value())
+            value = self._value()
+            holder.append(value)
+            self._begin(value)
         if self.stack and (self.stack[-1] is holder or (self.at and self.text[self.at - 1] in "]}")):
             self._separate(self.stack[-1])
 
@@ -178,11 +184,17 @@ class _Reader:
         elif self._peek() != _end_of(holder):
             raise self._unexpected(f"expecting ',' or '{_end_of(holder)}'")
 
+    def _begin(self, said: object = NOTHING) -> None:
+        """A comment that follows in this line stands behind this value."""
+        self.said, self.confirmed = said, False
+
     def _key(self, holder: dict[str, object]) -> str:
         """The key that begins here, past the colon behind it."""
         if self._peek() in "\"'":
             key = self._text()
         elif found := _WORD.match(self.text, self.at):
+            if found[0] in _PYTHON:
+                raise self._unexpected("expecting a key in double quotes")
             self.slips["unquoted_key"] = None
             self.at, key = found.end(), found[0]
         else:
@@ -193,6 +205,7 @@ class _Reader:
         if self._peek() != ":":
             raise self._unexpected("expecting ':'")
         self.at += 1
+        self._begin()
         self._skip()
         return key
 
@@ -214,12 +227,13 @@ class _Reader:
     def _text(self) -> str:
         """The text that begins here.
 
-        Where all its backslashes escape nothing, each stands for itself; beside one that escapes something, nobody knows.
+        Where its backslashes escape nothing, each stands for itself, before a sign only beside one before a letter. Beside
+        one that escapes something, nobody knows.
         """
         quote = self.text[self.at]
         start = self.at = self.at + 1
         pieces: list[str] = []
-        kinds: set[_Escape] = set()
+        kinds: set[Escape] = set()
         while True:
             found = _PLAIN[quote].match(self.text, self.at)
             assert found is not None
@@ -227,11 +241,13 @@ class _Reader:
             self.at = found.end()
             if self._peek() == quote:
                 break
-            piece, kind = self._escape(quote)
-            pieces.append(piece)
-            kinds.add(kind)
-        if "stray" in kinds and "escape" in kinds:
+            found_escape = self._escape(quote)
+            pieces.append(found_escape.meant)
+            kinds.add(found_escape.kind)
+        if "escape" in kinds and not kinds.isdisjoint(("stray", "unclear")):
             raise _backslashes("a text has backslashes that escape nothing beside some that do")
+        if "unclear" in kinds and "stray" not in kinds:
+            raise _backslashes("whether a backslash belongs to a text, or only stands before a sign in it, is not clear")
         self._note_slips(quote, start, kinds)
         self.at += 1
         text = "".join(pieces)
@@ -239,7 +255,7 @@ class _Reader:
             return text
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")  # joins pairs, keeps lone halves
 
-    def _note_slips(self, quote: str, start: int, kinds: set[_Escape]) -> None:
+    def _note_slips(self, quote: str, start: int, kinds: set[Escape]) -> None:
         if quote == "'":
             self.slips["single_quotes"] = None
         if "stray" in kinds:
@@ -247,28 +263,17 @@ class _Reader:
         if _CONTROL.search(self.text, start, self.at):
             self.slips["control_characters"] = None
 
-    def _escape(self, quote: str) -> tuple[str, _Escape]:
-        """What the backslash here stands for; a quote behind one is a quote, whatever the others do.
-
-        One that escapes something elsewhere is refused: nobody knows whose rules were meant.
-        """
-        following = self.text[self.at + 1 : self.at + 2]
-        if following in ('"', "'"):
-            if following != quote and quote == '"':
-                self.slips["bad_escape"] = None
-            self.at += 2
-            return following, "quote"
-        if found := _HEX.match(self.text, self.at + 1):
-            self.at = found.end()
-            return chr(int(found[0][1:], 16)), "escape"
-        if following in _ESCAPES:
-            self.drive |= following in "nrtbf" and _DRIVE.fullmatch(self.text, self.at - 3, self.at) is not None
-            self.at += 2
-            return _ESCAPES[following], "escape"
-        if _ESCAPES_ELSEWHERE.match(self.text, self.at + 1):
+    def _escape(self, quote: str) -> Escaped:
+        """What the backslash here stands for."""
+        found = escaped(self.text, self.at)
+        if found.kind == "foreign":
             raise _backslashes("a backslash escapes what JSON does not")
-        self.at += 1
-        return "\\", "stray"
+        if found.kind == "quote" and found.meant != quote == '"':
+            self.slips["bad_escape"] = None
+        self.drive |= found.is_behind_drive and found.meant in "\n\r\t\b\f"
+        self.slash |= found.meant == "/"
+        self.at = found.end
+        return found
 
     # Where the reading is
 
@@ -286,14 +291,26 @@ class _Reader:
             found = _BLANK.match(self.text, self.at)
             assert found is not None
             self.at = found.end()
+            if "\n" in found[0]:
+                self._begin()
             comment = _COMMENT.match(self.text, self.at) if self.stack else None
             if comment is None:
                 return
-            self.slips["comment"] = None
-            self.at = comment.end()
+            self._pass(comment)
+
+    def _pass(self, comment: re.Match[str]) -> None:
+        """Go past a comment that says nothing of the values."""
+        if not is_plain(comment[0], self.said, confirmed=self.confirmed):
+            what = f"the comment at character {self.at} could change what is meant"
+            raise Unreadable("invalid_json", f"The arguments are not valid JSON: {what}. Send JSON without comments.")
+        self.confirmed |= confirms(comment[0], self.said)
+        self.slips["comment"] = None
+        self.at = comment.end()
 
     def _surrounded(self, where: str) -> Unreadable:
-        what = f"{where} the JSON value, at character {self.at}, stands {self._found()}, which could belong to it"
+        what = (
+            f"{where} the JSON value, at character {self.at}, stands {self._found()}, which could belong to it or change it"
+        )
         return Unreadable("invalid_json", f"The arguments are not valid JSON: {what}. Send one JSON object alone.")
 
     def _unexpected(self, expected: str) -> Unreadable:

@@ -2,44 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from suture.arguments import Unreadable, is_small, kind_of, mend, plain, value_of, whole_copy
-from suture.errors import ConfigurationError
+from suture.arguments import Callee, Unreadable, is_small, kind_of, mend, plain, value_of, whole_copy
 from suture.messages import ToolCall
 from suture.tools.coercion import CallChange, coerced
 from suture.tools.definition import Tool
+from suture.tools.given import Checkable, by_name, call_of, listed_of
 from suture.tools.naming import Unnamed, named
-from suture.tools.nodes import Node, flat, names_of
-from suture.tools.schemas import Schema
+from suture.tools.nodes import flat, names_of
+from suture.tools.spelling import Spellings
+from suture.tools.stopping import cut_off
 from suture.tools.words import bounded, unknown_name
 
 Status: TypeAlias = Literal["valid", "fixed", "ask"]
 
-# How providers say that an answer did not come to its own end.
-_CUT_OFF = frozenset(
-    (
-        "length",
-        "max_tokens",
-        "max_output_tokens",
-        "model_length",
-        "model_context_window_exceeded",
-        "incomplete",
-        "content_filter",
-        "refusal",
-        "safety",
-        "malformed_function_call",
-        "error",
-        "aborted",
-    )
-)
 # A parameter inside a value, as the markup of some templates has it: it was swallowed by the one before.
 _SWALLOWED = re.compile(r"""<(?:\w+:)?parameter(?:\s+name\s*=\s*["']?|=)([\w.-]+)|<arg_key>\s*([\w.-]+)\s*</arg_key>""")
+
+# The end of an element, and the next that begins.
+_ENDED = re.compile(r"</([\w.-]+)>\s*<([\w.-]+)>")
 
 
 class CallCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,32 +43,6 @@ class CallCheck(msgspec.Struct, frozen=True, kw_only=True):
     changes: list[CallChange] = []
 
 
-class Checkable(Protocol):
-    """What a call is checked against: a tool, or the description of one."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-    @property
-    def parameters(self) -> Mapping[str, object]:
-        """The JSON schema of its arguments."""
-
-    def violations(self, arguments: Mapping[str, object]) -> list[str]:
-        """What is wrong with arguments, one sentence each; none when they fit."""
-
-
-class Described(NamedTuple):
-    """A tool that is only described: its name, and the schema of its arguments."""
-
-    name: str
-    parameters: Mapping[str, object]
-
-    def violations(self, arguments: Mapping[str, object]) -> list[str]:
-        """What is wrong with arguments by the schema."""
-        return Schema(self.parameters, formats=False).violations(arguments)
-
-
 def check_call(
     call: ToolCall | Mapping[str, object],
     tools: Iterable[Checkable | Mapping[str, object]],
@@ -94,25 +54,25 @@ def check_call(
     dicts of `name` and `parameters` (a JSON schema; without one, any arguments fit). Chat Completions' `function` around
     either is looked into; what only other providers have is refused.
 
-    `stop_reason` is why the model's turn ended, in any provider's word:
-    a call of a turn that was cut off is never run. Syntax, the tool's name and its arguments are mended where only one
+    `stop_reason` is why the model's turn ended, in any provider's word or as a member of its SDK's enum: a call of a turn
+    that was cut off or withheld is never run. Syntax, the tool's name and its arguments are mended where only one
     thing can be meant, and checked again. Nothing is run, and nothing of the host's is asked.
 
     Raises:
-        ConfigurationError: the call or a tool is none; says what is missing.
+        ConfigurationError: the call, a tool or the stop reason is none, or two tools have one name; says what is expected.
         InvalidSchema: the parameters of a tool are no JSON schema.
     """
-    found = call if type(call) is ToolCall else _call(call)
-    listed = tools if type(tools) is list else _listed(tools)
+    found = call if type(call) is ToolCall else call_of(call)
+    listed = tools if type(tools) is list else listed_of(tools)
     if stop_reason is None and (plainly := _plainly(found, listed)):
         return plainly
-    return checked(found, {tool.name: tool for tool in map(_checkable, listed)}, stop_reason)
+    return checked(found, by_name(listed), stop_reason)
 
 
 def checked(call: ToolCall, tools: Mapping[str, Checkable], stop_reason: str | None = None) -> CallCheck:
     """`check_call` for tools by name."""
-    if stop_reason is not None and stop_reason.lower() in _CUT_OFF:
-        reason = f"The answer ended early ({stop_reason.lower()}), so this call may not be whole and was not run."
+    if early := cut_off(stop_reason):
+        reason = f"The answer ended early ({early}), so this call may not be whole and was not run."
         return CallCheck(status="ask", code="truncated", reason=f"{reason} Make it again, in smaller parts.")
     found = meant(call, tools)
     if isinstance(found, NotMeant):
@@ -128,13 +88,12 @@ def _plainly(call: ToolCall, tools: Sequence[object]) -> CallCheck | None:
     """The check of a call in which nothing is wrong at first sight, as most are."""
     if call.raw is None or call.arguments is not None or "<" in call.raw:
         return None
-    for tool in tools:
-        if isinstance(tool, Tool) and tool.name == call.name:
-            arguments = plain(call.raw)
-            if type(arguments) is dict and not tool.violations(arguments):
-                fresh = ToolCall(call.id, call.name, arguments, None, None, call.item_id, call.signature, call.ext)
-                return CallCheck(status="valid", call=fresh)
-    return None
+    named_so = [tool for tool in tools if isinstance(tool, Tool) and tool.name == call.name]
+    arguments = plain(call.raw) if len(named_so) == 1 else None
+    if type(arguments) is not dict or named_so[0].violations(arguments):
+        return None
+    fresh = ToolCall(call.id, call.name, arguments, None, None, call.item_id, call.signature, call.ext)
+    return CallCheck(status="valid", call=fresh)
 
 
 class Meant(NamedTuple):
@@ -177,7 +136,7 @@ class _Reading:
 
     def run(self) -> Meant:
         tool = self._tool()
-        arguments = self._object(tool.name, self._value(tool.name))
+        arguments = self._object(tool, self._value(tool))
         read = msgspec.structs.replace(self.call, name=tool.name, arguments=arguments, raw=None, error=None)
         arguments, wrong = self._fitting(tool, arguments)
         return Meant(msgspec.structs.replace(read, arguments=arguments), read, tool, self.changes, wrong)
@@ -190,7 +149,7 @@ class _Reading:
             self.changes.append(CallChange(code=found.slip, old=self.call.name, new=found.name))
         return self.tools[found.name]
 
-    def _value(self, name: str) -> object:
+    def _value(self, tool: Checkable) -> object:
         """What came as arguments, read; a text with slips as what it can only mean."""
         given = self.given
         if not isinstance(given, str):
@@ -202,22 +161,22 @@ class _Reading:
             return value_of(given)
         except Unreadable as error:
             if error.error != "invalid_json":
-                raise _unreadable(name, error) from None
-        return self._mended(name, given)
+                raise _unreadable(tool.name, error) from None
+        return self._mended(tool, given)
 
-    def _mended(self, name: str, text: str) -> object:
+    def _mended(self, tool: Checkable, text: str) -> object:
         try:
-            value, slips = mend(text)
+            value, slips = mend(text, Callee(tool.name, frozenset(_parameters_of(tool))))
         except Unreadable as error:
-            raise _unreadable(name, error) from None
+            raise _unreadable(tool.name, error) from None
         self.changes += [CallChange(code=slip, old=text, new=value) for slip in slips]
         return value
 
-    def _object(self, name: str, value: object) -> dict[str, object]:
+    def _object(self, tool: Checkable, value: object) -> dict[str, object]:
         """The one object that a value is or holds."""
         if isinstance(value, str):
-            value = self._unwrapped(name, value)
-        if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
+            value = self._unwrapped(tool, value)
+        if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict) and _is_for(tool, value[0]):
             self.changes.append(CallChange(code="list_for_object", old=value, new=value[0]))
             value = value[0]
         if value is None:
@@ -225,15 +184,15 @@ class _Reading:
             value = {}
         if not isinstance(value, dict):
             what = f"The arguments are {kind_of(value)}; send one JSON object."
-            raise NotMeant("not_an_object", f"The arguments of {name!r} cannot be read: {what} The call was not run.")
+            raise NotMeant("not_an_object", f"The arguments of {tool.name!r} cannot be read: {what} The call was not run.")
         if isinstance(self.given, str) and is_small(self.given):
             return value
         try:
             return whole_copy(value)
         except Unreadable as error:
-            raise _unreadable(name, error) from None
+            raise _unreadable(tool.name, error) from None
 
-    def _unwrapped(self, name: str, text: str) -> object:
+    def _unwrapped(self, tool: Checkable, text: str) -> object:
         """What a text inside the arguments' text holds, when that is JSON again; once."""
         if text.lstrip()[:1] not in ("{", "["):
             return text
@@ -241,8 +200,8 @@ class _Reading:
             value = value_of(text)
         except Unreadable as error:
             if error.error != "invalid_json":
-                raise _unreadable(name, error) from None
-            value = self._mended(name, text)
+                raise _unreadable(tool.name, error) from None
+            value = self._mended(tool, text)
         self.changes.append(CallChange(code="double_encoded", old=text, new=value))
         return value
 
@@ -250,7 +209,7 @@ class _Reading:
         """The arguments as the tool takes them, as far as they can only mean that, and what is still wrong."""
         if wrong := tool.violations(arguments):
             arguments, wrong = self._coerced(tool, arguments, wrong)
-        if swallowed := _swallowed(arguments, tool.parameters):
+        if swallowed := _swallowed(arguments, _parameters_of(tool)):
             what = f"the text of a parameter holds the markup of another, {swallowed!r}; give each its own value"
             raise NotMeant("markup_leak", bounded(tool.name, [what]))
         return arguments, wrong
@@ -294,84 +253,29 @@ def _unreadable(name: str, error: Unreadable) -> NotMeant:
     return NotMeant(error.error, f"The arguments of {name!r} cannot be read: {error.reason} The call was not run.")
 
 
-def _swallowed(arguments: Mapping[str, object], schema: Node) -> str | None:
+def _is_for(tool: Checkable, held: Mapping[str, object]) -> bool:
+    """Whether the one object in a list is the arguments, and not an item of one of them."""
+    known = Spellings(_parameters_of(tool))
+    return not held or not _parameters_of(tool) or any(known.alike(key) for key in held)
+
+
+def _parameters_of(tool: Checkable) -> list[str]:
+    return names_of(flat([tool.parameters], tool.parameters))
+
+
+def _swallowed(arguments: Mapping[str, object], parameters: Sequence[str]) -> str | None:
     """The parameter whose markup stands inside the text of another, and which is missing itself."""
-    absent = [name for name in names_of(flat([schema], schema)) if name not in arguments]
-    stack = list(arguments.values()) if absent else []
+    absent = [name for name in parameters if name not in arguments]
+    stack = list(arguments.items()) if absent else []
     while stack:
-        value = stack.pop()
-        if isinstance(value, dict | list):
-            stack.extend(value.values() if isinstance(value, dict) else value)
+        key, value = stack.pop()
+        if isinstance(value, dict):
+            stack.extend(value.items())
+        elif isinstance(value, list):
+            stack.extend((key, item) for item in value)
         elif isinstance(value, str) and "<" in value:
-            for found in _SWALLOWED.finditer(value):
-                if (name := found[1] or found[2]) in absent:
-                    return name
+            named = (found[1] or found[2] for found in _SWALLOWED.finditer(value))
+            ended = (found[2] for found in _ENDED.finditer(value) if found[1] == key)
+            if name := next((name for name in (*named, *ended) if name in absent), None):
+                return name
     return None
-
-
-# What was given -------------------------------------------------------------------------------
-
-
-def _call(given: object) -> ToolCall:
-    if isinstance(given, ToolCall):
-        return given
-    call = _unwrapped_of(given, "function") if type(given) is dict or isinstance(given, Mapping) else None
-    if call is None or ("name" not in call and "arguments" not in call):
-        raise ConfigurationError(
-            "check_call takes a ToolCall, or a dict of 'id', 'name' and 'arguments'; Chat Completions' own form of it too."
-        )
-    if "arguments" not in call and (foreign := [key for key in _OTHERS_ARGUMENTS if key in call]):
-        raise ConfigurationError(
-            f"The call has {foreign[0]!r}, as other providers have it; check_call reads its arguments from 'arguments'."
-        )
-    id, name, arguments = call.get("id"), call.get("name"), call.get("arguments")
-    id, name = id if isinstance(id, str) else "", name if isinstance(name, str) else ""
-    if isinstance(arguments, dict):
-        return ToolCall(id, name, arguments)
-    if arguments is None or isinstance(arguments, str):
-        return ToolCall(id, name, None, arguments)
-    try:
-        return ToolCall(id, name, None, json.dumps(arguments))
-    except (TypeError, ValueError, RecursionError):
-        raise ConfigurationError(
-            f"The arguments of a call are JSON text, a dict or None, not {kind_of(arguments)}."
-        ) from None
-
-
-_OTHERS_ARGUMENTS = ("input", "args")
-_OTHERS_SCHEMAS = ("input_schema", "inputSchema", "parametersJsonSchema")
-
-
-def _unwrapped_of(given: Mapping[str, object], key: str) -> Mapping[str, object]:
-    """What Chat Completions wraps into a `function`, with what stands beside it."""
-    inner = given.get(key)
-    return {**given, **inner} if isinstance(inner, Mapping) else given
-
-
-def _listed(tools: Iterable[Checkable | Mapping[str, object]]) -> Sequence[Checkable | Mapping[str, object]]:
-    if isinstance(tools, list):
-        return tools
-    if isinstance(tools, Mapping):
-        if "name" in tools or "function" in tools:
-            raise ConfigurationError("The tools to check a call against are a list of them; this is one: write [tool].")
-        return list(tools.values())
-    return list(tools)
-
-
-def _checkable(tool: Checkable | Mapping[str, object]) -> Checkable:
-    if not isinstance(tool, Mapping):
-        if not callable(getattr(tool, "violations", None)):
-            raise ConfigurationError(
-                f"A tool to check calls against is a Tool or a dict of 'name' and 'parameters', not {kind_of(tool)}."
-            )
-        return tool
-    described = _unwrapped_of(tool, "function")
-    name, parameters = described.get("name"), described.get("parameters")
-    if foreign := [key for key in _OTHERS_SCHEMAS if key in described and parameters is None]:
-        raise ConfigurationError(
-            f"The tool {name!r} has {foreign[0]!r}, as other providers have it; "
-            "check_call reads its schema from 'parameters'."
-        )
-    if not isinstance(name, str) or not (parameters is None or isinstance(parameters, dict)):
-        raise ConfigurationError("A tool to check calls against is a Tool, or a dict of 'name' and 'parameters'.")
-    return Described(name, parameters or {})

@@ -18,6 +18,8 @@ import msgspec
 from suture.arguments import MAX_DIGITS, Unreadable, bounded_copy, value_of
 from suture.tools.alternatives import Alternatives, Ways, type_of
 from suture.tools.nodes import Node
+from suture.tools.single import is_one
+from suture.tools.spelling import is_same_value
 from suture.tools.words import place_of
 
 Coercion: TypeAlias = Literal[
@@ -37,12 +39,6 @@ Coercion: TypeAlias = Literal[
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?")
-# What separates items, begins one of several, or quotes one; and words that say there is none.
-_SEVERAL = re.compile(
-    r"""[,;|<>"\[\]{}\t\r\n\u2028\u2029、，；،·•]|(?<!\w)'|'(?!\w)|\A\s*(?:[-*+–]\s|\d+[.)]\s)|\s(?:and|or|&|\+|/)\s""",
-    re.IGNORECASE,
-)
-_NONE = frozenset(("none", "null", "nil", "undefined", "n/a", "nan"))
 _EXACT = 2**53  # up to here every whole float is that integer
 _LONGEST_NUMBER = 400
 
@@ -178,9 +174,9 @@ class _Coercing:
                 yield _Candidate(int(value), "float_for_integer")
             case [item] if not isinstance(item, list) and type_of(item) in allowed:
                 yield _Candidate(item, "list_for_scalar")
-        if "array" in allowed and not isinstance(value, list) and value is not None and _may_be_item(value):
-            items = self.schema.below(here, 0).types
-            if items is not None and type_of(value) in items:
+        if "array" in allowed and not isinstance(value, list) and value is not None:
+            items = self.schema.below(here, 0)
+            if items.types is not None and type_of(value) in items.types and _may_be_item(value, items):
                 yield _Candidate([value], "scalar_for_list")
 
     def _note(self, code: Coercion, place: _Place, old: object, new: object) -> None:
@@ -236,14 +232,18 @@ def _held(text: str) -> _Holder | None:
     return value if isinstance(value, dict | list) else None
 
 
-def _may_be_item(value: object) -> bool:
-    """Whether a value alone can be the one item of a list: a text that may hold several, or none, cannot."""
+def _may_be_item(value: object, items: Ways) -> bool:
+    """Whether a value alone can be the one item of a list; an object by its keys, since it may hold several by theirs."""
+    if isinstance(value, dict):
+        return bool(value) and all(items.names.alike(key) for key in value)
     if not isinstance(value, str):
-        return True
-    return bool(value.strip()) and value.strip().lower() not in _NONE and _SEVERAL.search(value) is None
+        return bool(value)
+    return (items.texts is not None and value in items.texts) or is_one(value)
 
 
 def _cased(value: object, here: Ways) -> Iterator[_Candidate]:
-    """The allowed texts that differ from a text in case and separators alone."""
+    """The one allowed text that differs from a text in case and separators alone."""
     if isinstance(value, str) and here.texts is not None and value not in here.texts:
-        yield from (_Candidate(option, "enum_case") for option in here.texts.alike(value))
+        alike = here.texts.alike(value)
+        if len(alike) == 1 and is_same_value(alike[0], value):
+            yield _Candidate(alike[0], "enum_case")

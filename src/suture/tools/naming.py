@@ -9,20 +9,21 @@ import re
 from collections.abc import Collection
 from typing import Literal, NamedTuple, TypeAlias
 
+from suture.arguments.markup import words_on_name
 from suture.tools.spelling import Spellings, words_of
 
 NameFault: TypeAlias = Literal["name_missing", "name_ambiguous", "name_overfull", "unknown_tool", "concatenated"]
 NameSlip: TypeAlias = Literal["name_junk", "name_case"]
 
-# What chat templates and providers put around a name, seen in the wild: a namespace, what follows a control token or a
-# closing tag, a call's number, quotes and brackets.
-_BEFORE = re.compile(r"""[\s"'`<]*(?:(?:functions?|tools?|default_api|default_function)[.:/])?[\s"'`]*""", re.IGNORECASE)
-_BEHIND = re.compile(r"""(<\|.*|</.*|<[^>]*\|>.*|:\d+)?[\s"'`:({)}>]*\Z""", re.DOTALL)
+# What chat templates and providers put around a name, seen in the wild: a namespace, and then a call's number behind the
+# name; what follows a control token or a closing tag; quotes, and brackets with nothing in them.
+_BEFORE = re.compile(r"""[\s"'`<]*((?:functions?|tools?|default_api|default_function)[.:/])?[\s"'`]*""", re.IGNORECASE)
+_BEHIND = re.compile(r"""(<\|.*|</.*|<[^>]*\|>.*|:\d+)?(?:\(\)|\{\}|\(\{\}\)|[\s"'`:>])*\Z""", re.DOTALL)
 _TOKENS = re.compile(r"<\|[^<>|]*\|>")
 _TAGS = re.compile(r"<[^<>]*>")
 _WORD = re.compile(r"[\w.-]+")
-# Behind a token or a tag, a channel or a kind may be named; whatever else stands there was meant.
-_NAMED_BEHIND = re.compile(r"[\w\s.:>-]*")
+# What a token names: a channel, or a form. Whatever else stands there was meant.
+_NAMED_BEHIND = frozenset(("", "analysis", "commentary", "commentary json", "json"))
 _LONGEST = 512
 
 
@@ -55,7 +56,7 @@ def named(name: str, known: Collection[str]) -> Named | Unnamed:
     alike = [plain] if plain in names else spellings.alike(plain)
     if alike and (others := _named_in(junk, alike[0], spellings)):
         return Unnamed("concatenated", (alike[0], others[0]))
-    if alike and not _NAMED_BEHIND.fullmatch(_TAGS.sub(" ", junk.behind)):
+    if alike and not _is_known(junk):
         return Unnamed("name_overfull", tuple(alike))
     if plain in names:
         return Named(plain, "name_junk")
@@ -69,9 +70,10 @@ def named(name: str, known: Collection[str]) -> Named | Unnamed:
 
 
 class _Junk(NamedTuple):
-    """A name, and what stood around it: tokens before it, and what follows a token or a tag behind it."""
+    """A name, and what stood around it: a token before it, a namespace, and what follows a token or a tag behind it."""
 
     before: str
+    space: str
     name: str
     behind: str
 
@@ -83,7 +85,16 @@ def _without_junk(name: str) -> _Junk:
     rest = bare[before.end() :] if before else bare
     behind = _BEHIND.search(rest)
     found = rest[: behind.start()] if behind else rest
-    return _Junk(token[0] if token else "", found.strip(), (behind[1] or "") if behind else "")
+    space = (before[1] or "") if before else ""
+    return _Junk(token[0] if token else "", space, found.strip(), (behind[1] or "") if behind else "")
+
+
+def _is_known(junk: _Junk) -> bool:
+    """Whether all around a name is of a known kind."""
+    if junk.behind.startswith(":"):
+        return bool(junk.space)
+    behind = words_on_name(junk.behind)
+    return behind is not None and " ".join(behind.split()) in _NAMED_BEHIND and words_on_name(junk.before) is not None
 
 
 def _named_in(junk: _Junk, name: str, spellings: Spellings) -> list[str]:

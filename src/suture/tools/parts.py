@@ -1,0 +1,246 @@
+"""A JSON schema taken apart: what checks by each of its nodes, and which nodes speak of a key, an item, or the same place.
+
+All validators come of one registry, each made when it is first asked for; what takes a schema twice takes it from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from suture.tools.nodes import Node
+
+if TYPE_CHECKING:
+    import jsonschema_rs
+
+_HERE = "urn:suture:parameters"
+# What says nothing of values; a reference beside such alone is that to which it leads.
+_ANNOTATIONS = frozenset(
+    (
+        "title",
+        "description",
+        "default",
+        "examples",
+        "deprecated",
+        "readOnly",
+        "writeOnly",
+        "$comment",
+        "$defs",
+        "definitions",
+    )
+)
+# What is looked at node by node. The rest of a node is what it says of one value itself.
+_APART = _ANNOTATIONS | frozenset(
+    (
+        *("$id", "id", "$schema", "$ref", "$dynamicRef", "$recursiveRef", "$anchor", "$dynamicAnchor", "$recursiveAnchor"),
+        *("allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas"),
+        *("properties", "patternProperties", "additionalProperties", "unevaluatedProperties"),
+        *("prefixItems", "items", "additionalItems", "unevaluatedItems"),
+    )
+)
+# What has to see all of a value.
+_DEEP = frozenset(("enum", "const", "uniqueItems", "contains", "not"))
+# Of these drafts, nothing beside a reference counts.
+_ALONE = ("draft-03", "draft-04", "draft-06", "draft-07")
+
+
+class Parts:
+    """The nodes of one schema, told apart by identity, and what checks by each. Without `formats`, the draft decides."""
+
+    def __init__(self, root: Node, *, formats: bool | None = None) -> None:
+        self.root = root
+        self._formats = formats
+        self._whole: dict[int, jsonschema_rs.Validator | None] = {}
+        self._alone: dict[int, jsonschema_rs.Validator | None] = {}
+        self._patterns: dict[str, jsonschema_rs.Validator] = {}
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether references mean paths from the top throughout: below an `$id` they do not."""
+        return self._places[1]
+
+    # What checks
+
+    def takes(self, node: object, value: object) -> bool:
+        """Whether a value fits a node. One that cannot be compiled alone takes anything."""
+        if not isinstance(node, Mapping):
+            return node is not False
+        node = self._followed(node)
+        if id(node) not in self._whole:
+            self._whole[id(node)] = self._compiled({"$ref": _HERE + self._places[0].get(id(node), "#/?")})
+        validator = self._whole[id(node)]
+        return validator is None or bool(validator.is_valid(value))
+
+    def alone(self, node: Node) -> jsonschema_rs.Validator | None:
+        """What checks by that which a node says itself, without the nodes in it; None when it says nothing."""
+        if id(node) not in self._alone:
+            own = _own(node, is_alone=self._refers_alone)
+            schema = self.root.get("$schema")
+            self._alone[id(node)] = self._compiled({**own, "$schema": schema} if schema else own) if own else None
+        return self._alone[id(node)]
+
+    def _compiled(self, schema: dict[str, object]) -> jsonschema_rs.Validator | None:
+        import jsonschema_rs
+
+        try:
+            return jsonschema_rs.validator_for(schema, registry=self._registry, validate_formats=self._formats)
+        except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError):
+            return None
+
+    @cached_property
+    def _registry(self) -> jsonschema_rs.Registry | None:
+        import jsonschema_rs
+
+        try:
+            return jsonschema_rs.Registry([(_HERE, dict(self.root))])
+        except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError):
+            return None
+
+    @cached_property
+    def _places(self) -> tuple[dict[int, str], bool]:
+        return _pointers(self.root)
+
+    # Where nodes lead
+
+    @cached_property
+    def _refers_alone(self) -> bool:
+        return any(draft in str(self.root.get("$schema")) for draft in _ALONE)
+
+    def _followed(self, node: Node) -> Node:
+        """The node to which one leads that is nothing but a reference."""
+        seen = set[int]()
+        while "$ref" in node and id(node) not in seen and (self._refers_alone or not node.keys() - _ANNOTATIONS - {"$ref"}):
+            seen.add(id(node))
+            held = next(self.referred(node), True)
+            node = held if isinstance(held, Mapping) else node
+        return node
+
+    def referred(self, node: Node) -> Iterator[object]:
+        """The schema that a reference names; `True` for one that is no path in this schema."""
+        if "$dynamicRef" in node or "$recursiveRef" in node:
+            yield True
+        reference = node.get("$ref")
+        if not isinstance(reference, str):
+            return
+        found: object = self.root if reference == "#" or reference.startswith("#/") else None
+        for step in reference.split("/")[1:]:
+            name = step.replace("~1", "/").replace("~0", "~")
+            found = found.get(name) if isinstance(found, Mapping) else None
+        yield found if isinstance(found, Mapping) else True
+
+    def beside(self, node: Node, value: object) -> Iterator[object]:
+        """The schemas that all have to hold for the same value as the node does."""
+        yield from self.referred(node)
+        if self._refers_alone and "$ref" in node:
+            return
+        yield from listed(node.get("allOf"))
+        if "if" in node:
+            yield node.get("then" if self.takes(node["if"], value) else "else", True)
+        if isinstance(value, Mapping):
+            for keyword in ("dependentSchemas", "dependencies"):
+                held = node.get(keyword)
+                yield from (one for key, one in held.items() if key in value) if isinstance(held, Mapping) else ()
+
+    def is_tagged(self, node: object, value: Mapping[str, object]) -> bool:
+        """Whether an object has a constant that a node names for one of its keys, and no other one in place of any."""
+        properties = self._followed(node).get("properties") if isinstance(node, Mapping) else None
+        tags = (
+            {key: held for key, held in properties.items() if self._is_tag(held)} if isinstance(properties, Mapping) else {}
+        )
+        present = [key for key in tags if key in value]
+        return bool(present) and all(self.takes(tags[key], value[key]) for key in present)
+
+    def _is_tag(self, node: object) -> bool:
+        return isinstance(node, Mapping) and not {"const", "enum"}.isdisjoint(self._followed(node))
+
+    def of_key(self, node: Node, key: str) -> list[object]:
+        """The schemas of one key, of those that a node has for keys."""
+        properties = node.get("properties")
+        named = [properties[key]] if isinstance(properties, Mapping) and key in properties else []
+        found = [*named, *self.matching(node, key)]
+        return found or [node.get("additionalProperties", True)]
+
+    def matching(self, node: Node, key: str) -> list[object]:
+        """The schemas whose patterns speak of a key."""
+        patterns = node.get("patternProperties")
+        return [held for one, held in patterns.items() if self._matches(one, key)] if isinstance(patterns, Mapping) else []
+
+    def _matches(self, pattern: str, key: str) -> bool:
+        """Whether a pattern speaks of a key; schemas have regular expressions of their own."""
+        if pattern not in self._patterns:
+            import jsonschema_rs
+
+            self._patterns[pattern] = jsonschema_rs.validator_for({"patternProperties": {pattern: False}})
+        return not self._patterns[pattern].is_valid({key: None})
+
+
+def is_deep(node: Node) -> bool:
+    """Whether what a node says itself is of more than the value and its keys, or the number of its items."""
+    return not _DEEP.isdisjoint(node)
+
+
+def of_item(node: Node, at: int) -> list[object]:
+    """The schema of one item."""
+    first = prefix(node)
+    if at < len(first):
+        return [first[at]]
+    return [node.get("additionalItems" if isinstance(node.get("items"), list) else "items", True)]
+
+
+def prefix(node: Node) -> Sequence[object]:
+    """The schemas of the items that are spoken of one by one."""
+    return listed(node.get("prefixItems")) or listed(node.get("items"))
+
+
+def listed(value: object) -> list[object]:
+    """A list, or none."""
+    return value if isinstance(value, list) else []
+
+
+def _own(node: Node, *, is_alone: bool) -> dict[str, object]:
+    """What a node says of one value; references in it lead to the whole schema."""
+    if is_alone and "$ref" in node:
+        return {}
+    own = {keyword: _elsewhere(held) for keyword, held in node.items() if keyword not in _APART}
+    dependencies = own.get("dependencies")
+    if isinstance(dependencies, dict):
+        own["dependencies"] = {key: held for key, held in dependencies.items() if isinstance(held, list)}
+    if node.get("additionalProperties") is False:
+        own["additionalProperties"] = False
+        for keyword in ("properties", "patternProperties"):
+            if isinstance(held := node.get(keyword), Mapping):
+                own[keyword] = {key: {} for key in held}
+    return own
+
+
+def _elsewhere(held: object) -> object:
+    if isinstance(held, list):
+        return [_elsewhere(one) for one in held]
+    if not isinstance(held, Mapping):
+        return held
+    reference = held.get("$ref")
+    own = {key: _elsewhere(one) for key, one in held.items()}
+    return own | {"$ref": _HERE + reference} if isinstance(reference, str) and reference.startswith("#") else own
+
+
+def _pointers(root: Node) -> tuple[dict[int, str], bool]:
+    """Where each node stands, and whether references mean paths from the top throughout."""
+    found: dict[int, str] = {}
+    readable = True
+    stack: list[tuple[object, str]] = [(root, "#")]
+    while stack:
+        node, pointer = stack.pop()
+        if isinstance(node, Mapping):
+            found[id(node)] = pointer
+            readable = readable and (node is root or not isinstance(node.get("$id"), str))
+            stack += [(held, f"{pointer}/{_escaped(key)}") for key, held in node.items()]
+        elif isinstance(node, list):
+            stack += [(held, f"{pointer}/{at}") for at, held in enumerate(node)]
+    return found, readable
+
+
+def _escaped(key: object) -> str:
+    from urllib.parse import quote
+
+    return quote(str(key).replace("~", "~0").replace("/", "~1"), safe="~")

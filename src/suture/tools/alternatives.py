@@ -70,7 +70,7 @@ class Alternatives:
             for node in group
             for one in (self._parts.of_key(node, step) if isinstance(step, str) else of_item(node, step))
         ]
-        return None if False in held else tuple(one for one in held if isinstance(one, Mapping))
+        return None if False in held else _once(one for one in held if isinstance(one, Mapping))
 
     def is_patterned(self, ways: Ways, key: str) -> bool:
         """Whether a pattern speaks of a key of an object at a place."""
@@ -281,7 +281,12 @@ def _joined(left: Groups, right: Groups) -> Groups:
     """Every group of one beside every group of the other."""
     if min(len(left), len(right)) > 1 and len(left) * len(right) > _MOST_JOINED:
         return (_ANYTHING,)
-    return tuple((*one, *other) for one in left for other in right)
+    return tuple(_once((*one, *other)) for one in left for other in right)
+
+
+def _once(nodes: Iterable[Node]) -> Group:
+    """Each node once: what all levels of a value are held to twice would else be held to ever more often."""
+    return tuple({id(node): node for node in nodes}.values())
 
 
 def _bounded(groups: Iterable[Group]) -> Groups:

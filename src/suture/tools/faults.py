@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 from suture.tools.nodes import Node, flat, names_of
-from suture.tools.parts import Parts, is_deep, listed, of_item
+from suture.tools.parts import Parts, is_deep, listed, of_item, shallow
 
 _UNIONS = ("anyOf", "oneOf")
 # So many wrong keys or items of one value are looked into, and so many of several schemas.
@@ -125,7 +125,7 @@ def _own(parts: Parts, node: Node, place: _Place) -> Iterator[Fault]:
     """What is wrong by that which a node says itself, and by the alternatives that it offers."""
     path, value = place.path, place.value
     if (checked := parts.alone(node)) is not None:
-        for error in islice(checked.iter_errors(value if is_deep(node) else _shallow(value)), MOST):
+        for error in islice(checked.iter_errors(value if is_deep(node) else shallow(value)), MOST):
             yield Fault(path, value, _wrong(error, node))
     if isinstance(value, Mapping) and (names := _unevaluated(parts, node, value)):
         yield Fault(path, value, Unknown(names, _named(node)))
@@ -172,10 +172,3 @@ def _unevaluated(parts: Parts, node: Node, value: Mapping[str, object]) -> list[
         return []
     names = set(names_of(here))
     return [key for key in value if key not in names and not any(parts.matching(one, key) for one in here)]
-
-
-def _shallow(value: object) -> object:
-    """A value without what stands in it."""
-    if isinstance(value, Mapping):
-        return dict.fromkeys(value)
-    return [None] * len(value) if isinstance(value, list) else value

@@ -41,6 +41,9 @@ _APART = _ANNOTATIONS | frozenset(
 )
 # What has to see all of a value.
 _DEEP = frozenset(("enum", "const", "uniqueItems", "contains", "not"))
+# So many nodes are compiled in all, each as often as a node is asked for that leads to it: a union of thousands that
+# refers to itself is a part of each of its branches.
+_MOST_COMPILED = 500_000
 # Of these drafts, nothing beside a reference counts.
 _ALONE = ("draft-03", "draft-04", "draft-06", "draft-07")
 
@@ -53,6 +56,7 @@ class Parts:
         self._formats = formats
         self._whole: dict[int, jsonschema_rs.Validator | None] = {}
         self._alone: dict[int, jsonschema_rs.Validator | None] = {}
+        self._left = _MOST_COMPILED
         self._patterns: dict[str, jsonschema_rs.Validator] = {}
 
     @property
@@ -67,10 +71,15 @@ class Parts:
         if not isinstance(node, Mapping):
             return node is not False
         node = self._followed(node)
-        if id(node) not in self._whole:
-            self._whole[id(node)] = self._compiled({"$ref": _HERE + self._places[0].get(id(node), "#/?")})
-        validator = self._whole[id(node)]
-        return validator is None or bool(validator.is_valid(value))
+        alone = self.alone(node)
+        if alone is not None and not alone.is_valid(value if is_deep(node) else shallow(value)):
+            return False
+        if _APART.isdisjoint(node.keys() - _ANNOTATIONS):
+            return True
+        if isinstance(value, Mapping) and self._is_of_another(node, value):
+            return False
+        whole = self._whole_of(node)
+        return whole is None or bool(whole.is_valid(value))
 
     def alone(self, node: Node) -> jsonschema_rs.Validator | None:
         """What checks by that which a node says itself, without the nodes in it; None when it says nothing."""
@@ -80,11 +89,34 @@ class Parts:
             self._alone[id(node)] = self._compiled({**own, "$schema": schema} if schema else own) if own else None
         return self._alone[id(node)]
 
+    def _whole_of(self, node: Node) -> jsonschema_rs.Validator | None:
+        """What checks by a node and all to which it leads; None when that cannot be compiled, or was too often."""
+        if id(node) not in self._whole:
+            self._left -= sum(1 for _ in self._reached(node))
+            pointer = self._places[0].get(id(node))
+            may_be = pointer is not None and self._left >= 0
+            self._whole[id(node)] = self._compiled({"$ref": f"{_HERE}{pointer}"}) if may_be else None
+        return self._whole[id(node)]
+
+    def _reached(self, node: Node) -> Iterator[Node]:
+        """The nodes to which one leads, as far as may still be compiled."""
+        seen = set[int]()
+        stack: list[object] = [node]
+        while stack and len(seen) <= max(self._left, 0):
+            held = stack.pop()
+            if isinstance(held, list):
+                stack += held
+            elif isinstance(held, Mapping) and id(held) not in seen:
+                seen.add(id(held))
+                yield held
+                stack += [*held.values(), *self.referred(held)]
+
     def _compiled(self, schema: dict[str, object]) -> jsonschema_rs.Validator | None:
         import jsonschema_rs
 
         try:
-            return jsonschema_rs.validator_for(schema, registry=self._registry, validate_formats=self._formats)
+            registry = self._registry if _HERE in str(schema) else None
+            return jsonschema_rs.validator_for(schema, registry=registry, validate_formats=self._formats)
         except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError):
             return None
 
@@ -144,12 +176,20 @@ class Parts:
 
     def is_tagged(self, node: object, value: Mapping[str, object]) -> bool:
         """Whether an object has a constant that a node names for one of its keys, and no other one in place of any."""
-        properties = self._followed(node).get("properties") if isinstance(node, Mapping) else None
-        tags = (
-            {key: held for key, held in properties.items() if self._is_tag(held)} if isinstance(properties, Mapping) else {}
-        )
-        present = [key for key in tags if key in value]
-        return bool(present) and all(self.takes(tags[key], value[key]) for key in present)
+        tags = self._tags(self._followed(node), value) if isinstance(node, Mapping) else []
+        return bool(tags) and all(self.takes(held, value[key]) for key, held in tags)
+
+    def _is_of_another(self, node: Node, value: Mapping[str, object]) -> bool:
+        """Whether an object has another constant than a node names."""
+        return not all(self.takes(held, value[key]) for key, held in self._tags(node, value))
+
+    def _tags(self, node: Node, value: Mapping[str, object]) -> list[tuple[str, object]]:
+        """The keys of an object for which a node names constants."""
+        properties = node.get("properties")
+        if not isinstance(properties, Mapping):
+            return []
+        few, many = (value, properties) if len(value) < len(properties) else (properties, value)
+        return [(key, properties[key]) for key in few if key in many and self._is_tag(properties[key])]
 
     def _is_tag(self, node: object) -> bool:
         return isinstance(node, Mapping) and not {"const", "enum"}.isdisjoint(self._followed(node))
@@ -173,6 +213,13 @@ class Parts:
 
             self._patterns[pattern] = jsonschema_rs.validator_for({"patternProperties": {pattern: False}})
         return not self._patterns[pattern].is_valid({key: None})
+
+
+def shallow(value: object) -> object:
+    """A value without what stands in it."""
+    if isinstance(value, Mapping):
+        return dict.fromkeys(value)
+    return [None] * len(value) if isinstance(value, list) else value
 
 
 def is_deep(node: Node) -> bool:

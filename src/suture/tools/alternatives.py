@@ -31,6 +31,7 @@ class Alternatives:
         self.root = root
         self._parts = Parts(root)
         self._of_node: dict[int, Groups] = {}
+        self._of_groups: dict[tuple[tuple[int, ...], ...], Ways] = {}
 
     def __deepcopy__(self, _memo: object) -> Alternatives:
         return self  # what is added to it is what it would say anyway
@@ -52,16 +53,18 @@ class Alternatives:
 
     def below(self, ways: Ways, step: int | str) -> Ways:
         """What may stand at an item or a key."""
-        key = self._kept(ways, step) if isinstance(step, str) else min(step, ways.longest_prefix)
+        if isinstance(step, str) and ways.has_patterns:
+            return self._below(ways, step)  # not kept: a key is data here
+        # Keys of which nothing is said are alike.
+        key = min(step, ways.longest_prefix) if isinstance(step, int) else step if step in ways.names else None
         if key not in ways.below:
-            groups = ways.objects if isinstance(step, str) else ways.lists
-            found = (held for group in groups if (held := self._held(group, step)) is not None)
-            ways.below[key] = self._ways_of(tuple({tuple(map(id, one)): one for one in found}.values()))
+            ways.below[key] = self._below(ways, step)
         return ways.below[key]
 
-    def _kept(self, ways: Ways, key: str) -> str | None:
-        """Under what the schemas of a key are kept: keys of which nothing is said are alike."""
-        return key if key in ways.names or ways.has_patterns else None
+    def _below(self, ways: Ways, step: int | str) -> Ways:
+        groups = ways.objects if isinstance(step, str) else ways.lists
+        found = (held for group in groups if (held := self._held(group, step)) is not None)
+        return self._ways_of(tuple({tuple(map(id, one)): one for one in found}.values()))
 
     def _held(self, group: Group, step: int | str) -> Group | None:
         """The schemas of one item or key in a group; None when it may not be there."""
@@ -70,7 +73,7 @@ class Alternatives:
             for node in group
             for one in (self._parts.of_key(node, step) if isinstance(step, str) else of_item(node, step))
         ]
-        return None if False in held else _once(one for one in held if isinstance(one, Mapping))
+        return None if False in held else _once(self._parts.followed(one) for one in held if isinstance(one, Mapping))
 
     def is_patterned(self, ways: Ways, key: str) -> bool:
         """Whether a pattern speaks of a key of an object at a place."""
@@ -103,8 +106,11 @@ class Alternatives:
         return found
 
     def _ways_of(self, written: Groups) -> Ways:
-        """One group for each way through `anyOf` and `oneOf`, with every reference followed."""
-        return Ways(written, _bounded(way for group in written for way in self._ways(group)))
+        """One group for each way through `anyOf` and `oneOf`, with every reference followed; the same for the same."""
+        key = tuple(tuple(map(id, group)) for group in written)
+        if key not in self._of_groups:
+            self._of_groups[key] = Ways(written, _bounded(way for group in written for way in self._ways(group)))
+        return self._of_groups[key]
 
     def _ways(self, group: Group) -> Groups:
         found: Groups = (_ANYTHING,)

@@ -14,7 +14,7 @@ from suture.tools.nodes import Node, flat, names_of
 from suture.tools.parts import Parts, is_deep, listed, of_item, shallow
 
 _UNIONS = ("anyOf", "oneOf")
-# So many wrong keys or items of one value are looked into, and so many of several schemas.
+# So many wrong keys or items of one value are looked into.
 MOST = 64
 
 Path: TypeAlias = tuple[int | str, ...]
@@ -99,7 +99,8 @@ def faults(parts: Parts, node: object, value: object, path: Path = ()) -> Iterat
 def _beside(parts: Parts, node: Node, value: object) -> Iterator[object]:
     """The nodes that speak of the same value, and which it does not fit."""
     yield from (one for one in parts.beside(node, value) if not parts.takes(one, value))
-    yield from (meant for keyword in _UNIONS if (meant := _meant(parts, node.get(keyword), value)) is not None)
+    for keyword in _UNIONS:
+        yield from _meant(parts, node, keyword, value)
 
 
 def _below(parts: Parts, node: Node, place: _Place) -> Iterator[_Place]:
@@ -130,20 +131,22 @@ def _own(parts: Parts, node: Node, place: _Place) -> Iterator[Fault]:
     if isinstance(value, Mapping) and (names := _unevaluated(parts, node, value)):
         yield Fault(path, value, Unknown(names, _named(node)))
     for keyword in _UNIONS:
-        branches = listed(node.get(keyword))
-        fitting = [one for one in branches if parts.takes(one, value)]
-        if (branches and not fitting and _meant(parts, branches, value) is None) or (
-            keyword == "oneOf" and len(fitting) > 1
-        ):
-            yield Fault(path, value, NoBranch([] if fitting else branches[:MOST]))
+        offered, near = listed(node.get(keyword)), parts.branches(node, keyword, value)
+        fitting = sum(1 for one in near if parts.takes(one, value))
+        if keyword == "oneOf" and fitting > 1:
+            yield Fault(path, value, NoBranch([]))
+        elif offered and not fitting and not _is_meant(offered, near):
+            yield Fault(path, value, NoBranch(near or offered))
 
 
-def _meant(parts: Parts, branches: object, value: object) -> object:
-    """The one of several schemas, none of which fits, whose constants an object has; None when it is not one."""
-    if not isinstance(value, Mapping) or any(parts.takes(one, value) for one in listed(branches)):
-        return None
-    meant = [one for one in listed(branches) if parts.is_tagged(one, value)]
-    return meant[0] if len(meant) == 1 else None
+def _meant(parts: Parts, node: Node, keyword: str, value: object) -> list[object]:
+    """The one of several schemas whose constant an object has, when it does not fit it; else none."""
+    offered, near = listed(node.get(keyword)), parts.branches(node, keyword, value)
+    return near if _is_meant(offered, near) and not parts.takes(near[0], value) else []
+
+
+def _is_meant(offered: list[object], near: list[object]) -> bool:
+    return len(near) == 1 < len(offered)
 
 
 def _wrong(error: Kind, node: Node) -> Wrong:

@@ -56,6 +56,7 @@ class Parts:
         self._formats = formats
         self._whole: dict[int, jsonschema_rs.Validator | None] = {}
         self._alone: dict[int, jsonschema_rs.Validator | None] = {}
+        self._by_constant: dict[tuple[int, str], dict[str, dict[str, list[object]]]] = {}
         self._left = _MOST_COMPILED
         self._patterns: dict[str, jsonschema_rs.Validator] = {}
 
@@ -70,7 +71,7 @@ class Parts:
         """Whether a value fits a node. One that cannot be compiled alone takes anything."""
         if not isinstance(node, Mapping):
             return node is not False
-        node = self._followed(node)
+        node = self.followed(node)
         alone = self.alone(node)
         if alone is not None and not alone.is_valid(value if is_deep(node) else shallow(value)):
             return False
@@ -139,7 +140,7 @@ class Parts:
     def _refers_alone(self) -> bool:
         return any(draft in str(self.root.get("$schema")) for draft in _ALONE)
 
-    def _followed(self, node: Node) -> Node:
+    def followed(self, node: Node) -> Node:
         """The node to which one leads that is nothing but a reference."""
         seen = set[int]()
         while "$ref" in node and id(node) not in seen and (self._refers_alone or not node.keys() - _ANNOTATIONS - {"$ref"}):
@@ -174,10 +175,37 @@ class Parts:
                 held = node.get(keyword)
                 yield from (one for key, one in held.items() if key in value) if isinstance(held, Mapping) else ()
 
-    def is_tagged(self, node: object, value: Mapping[str, object]) -> bool:
-        """Whether an object has a constant that a node names for one of its keys, and no other one in place of any."""
-        tags = self._tags(self._followed(node), value) if isinstance(node, Mapping) else []
-        return bool(tags) and all(self.takes(held, value[key]) for key, held in tags)
+    def branches(self, node: Node, keyword: str, value: object) -> list[object]:
+        """The alternatives that a node offers, without those of which an object has another constant."""
+        offered = listed(node.get(keyword))
+        if not isinstance(value, Mapping) or len(offered) < 2:
+            return offered
+        if (id(node), keyword) not in self._by_constant:
+            self._by_constant[id(node), keyword] = self._told_apart(offered)
+        for key, by_constant in self._by_constant[id(node), keyword].items():
+            if isinstance(constant := value.get(key), str):
+                return by_constant.get(constant, [])
+        return offered
+
+    def _told_apart(self, offered: list[object]) -> dict[str, dict[str, list[object]]]:
+        """Alternatives by constant, for each key for which all of them name some, and different ones."""
+        found: dict[str, dict[str, list[object]]] = {}
+        followed = [self.followed(one) if isinstance(one, Mapping) else {} for one in offered]
+        properties = [held if isinstance(held := node.get("properties"), Mapping) else {} for node in followed]
+        for key in properties[0]:
+            constants = [self._constants(held.get(key)) for held in properties]
+            if None not in constants and len({one for each in constants for one in each or ()}) > 1:
+                for branch, each in zip(offered, constants, strict=True):
+                    for constant in each or ():
+                        found.setdefault(key, {}).setdefault(constant, []).append(branch)
+        return found
+
+    def _constants(self, node: object) -> list[str] | None:
+        """The texts that a node lists, when it lists nothing else."""
+        held = self.followed(node) if isinstance(node, Mapping) else {}
+        listing = [held["const"]] if "const" in held else listed(held.get("enum"))
+        texts = [one for one in listing if isinstance(one, str)]
+        return list(dict.fromkeys(texts)) if texts and len(texts) == len(listing) else None
 
     def _is_of_another(self, node: Node, value: Mapping[str, object]) -> bool:
         """Whether an object has another constant than a node names."""
@@ -192,7 +220,7 @@ class Parts:
         return [(key, properties[key]) for key in few if key in many and self._is_tag(properties[key])]
 
     def _is_tag(self, node: object) -> bool:
-        return isinstance(node, Mapping) and not {"const", "enum"}.isdisjoint(self._followed(node))
+        return isinstance(node, Mapping) and not {"const", "enum"}.isdisjoint(self.followed(node))
 
     def of_key(self, node: Node, key: str) -> list[object]:
         """The schemas of one key, of those that a node has for keys."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 # So many faults are put into words; a few are told.
 _MOST_FAULTS = 64
+_LONGEST_FORMS = 600
 
 
 class Schema:
@@ -132,11 +133,19 @@ class _Words:
             case NoBranch([]):
                 yield about(place_of(path), "fits more than one of the allowed forms; it has to fit exactly one")
             case NoBranch(branches):
-                firsts = (next(faults(self.parts, branch, fault.value, fault.path)) for branch in branches)
-                forms = dict.fromkeys(self._form(first, len(path)).removeprefix("expected ") for first in firsts)
-                yield about(place_of(path), f"expected {' or '.join(forms)[:600]}, but {json_type(fault.value)} came")
+                yield about(place_of(path), f"expected {self._forms(branches, fault)}, but {json_type(fault.value)} came")
             case wrong:
                 yield about(place_of(path), f"{_wanted(wrong)}, but {_came(fault.value, wrong)} came")
+
+    def _forms(self, branches: list[object], fault: Fault) -> str:
+        """What several schemas want, as many as there is room for."""
+        forms: dict[str, None] = {}
+        for branch in branches[:_MOST_FAULTS]:
+            first = next(faults(self.parts, branch, fault.value, fault.path))
+            forms[self._form(first, len(fault.path)).removeprefix("expected ")] = None
+            if sum(map(len, forms)) > _LONGEST_FORMS:
+                break
+        return " or ".join(forms)[:_LONGEST_FORMS]
 
     def _form(self, first: Fault, at: int) -> str:
         """What one of several schemas wants, by what is wrong with it first, seen from the place where they are offered."""

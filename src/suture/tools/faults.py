@@ -35,6 +35,12 @@ class Unknown(NamedTuple):
     known: list[str]
 
 
+class NoOption(NamedTuple):
+    """A value is none of those that are listed."""
+
+    options: list[object]
+
+
 class BadName(NamedTuple):
     """The name of a key is not allowed, by this kind."""
 
@@ -57,7 +63,7 @@ class Unclear(NamedTuple):
     keyword: str
 
 
-Wrong: TypeAlias = Missing | Unknown | BadName | Nothing | NoBranch | Unclear | Kind
+Wrong: TypeAlias = Missing | Unknown | NoOption | BadName | Nothing | NoBranch | Unclear | Kind
 
 
 class Fault(NamedTuple):
@@ -80,6 +86,8 @@ def faults(parts: Parts, node: object, value: object, path: Path = ()) -> Iterat
     stack = [_Place(node, value, path)]
     while stack:
         place = stack.pop()
+        if isinstance(place.node, Mapping):
+            place = place._replace(node=parts.followed(place.node))
         if not isinstance(place.node, Mapping):
             yield Fault(place.path, place.value, Nothing())
         elif (id(place.node), place.path) not in seen:
@@ -125,8 +133,12 @@ def _below(parts: Parts, node: Node, place: _Place) -> Iterator[_Place]:
 def _own(parts: Parts, node: Node, place: _Place) -> Iterator[Fault]:
     """What is wrong by that which a node says itself, and by the alternatives that it offers."""
     path, value = place.path, place.value
-    if (checked := parts.alone(node)) is not None:
-        for error in islice(checked.iter_errors(value if is_deep(node) else shallow(value)), MOST):
+    if isinstance(value, Mapping):
+        yield from (Fault(path, value, Missing(name)) for name in islice(_missing(node, value), MOST))
+    if (checked := parts.listed(node)) is not None and not checked.is_valid(value):
+        yield Fault(path, value, NoOption(listed(node["enum"])))
+    if (checked := parts.told(node)) is not None:
+        for error in checked.iter_errors(value if is_deep(node) else shallow(value)):
             yield Fault(path, value, _wrong(error, node))
     if isinstance(value, Mapping) and (names := _unevaluated(parts, node, value)):
         yield Fault(path, value, Unknown(names, _named(node)))
@@ -147,6 +159,14 @@ def _meant(parts: Parts, node: Node, keyword: str, value: object) -> list[object
 
 def _is_meant(offered: list[object], near: list[object]) -> bool:
     return len(near) == 1 < len(offered)
+
+
+def _missing(node: Node, value: Mapping[str, object]) -> Iterator[str]:
+    """The keys that an object needs and has not, each once."""
+    asked = node.get("dependentRequired")
+    needed = [listed(node.get("required"))]
+    needed += [listed(names) for key, names in asked.items() if key in value] if isinstance(asked, Mapping) else []
+    yield from dict.fromkeys(name for names in needed for name in names if isinstance(name, str) and name not in value)
 
 
 def _wrong(error: Kind, node: Node) -> Wrong:

@@ -6,7 +6,7 @@ All validators come of one registry, each made when it is first asked for; what 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from suture.tools.nodes import Node
@@ -44,6 +44,9 @@ _DEEP = frozenset(("enum", "const", "uniqueItems", "contains", "not"))
 # So many nodes are compiled in all, each as often as a node is asked for that leads to it: a union of thousands that
 # refers to itself is a part of each of its branches.
 _MOST_COMPILED = 500_000
+_MOST_STEPS_BACK = 50_000
+# What is wrong by these is found by hand.
+AT_LENGTH = ("required", "dependentRequired", "enum")
 # Of these drafts, nothing beside a reference counts.
 _ALONE = ("draft-03", "draft-04", "draft-06", "draft-07")
 
@@ -58,6 +61,8 @@ class Parts:
         self._alone: dict[int, jsonschema_rs.Validator | None] = {}
         self._by_constant: dict[tuple[int, str], dict[str, dict[str, list[object]]]] = {}
         self._left = _MOST_COMPILED
+        self._told: dict[int, jsonschema_rs.Validator | None] = {}
+        self._listed: dict[int, jsonschema_rs.Validator | None] = {}
         self._patterns: dict[str, jsonschema_rs.Validator] = {}
 
     @property
@@ -85,10 +90,25 @@ class Parts:
     def alone(self, node: Node) -> jsonschema_rs.Validator | None:
         """What checks by that which a node says itself, without the nodes in it; None when it says nothing."""
         if id(node) not in self._alone:
-            own = _own(node, is_alone=self._refers_alone)
-            schema = self.root.get("$schema")
-            self._alone[id(node)] = self._compiled({**own, "$schema": schema} if schema else own) if own else None
+            self._alone[id(node)] = self._of_own(_own(node, is_alone=self._refers_alone))
         return self._alone[id(node)]
+
+    def told(self, node: Node) -> jsonschema_rs.Validator | None:
+        """The same without what would be told at length: jsonschema-rs makes all errors at once, each with the value."""
+        if id(node) not in self._told:
+            own = _own(node, is_alone=self._refers_alone)
+            self._told[id(node)] = self._of_own({key: held for key, held in own.items() if key not in AT_LENGTH})
+        return self._told[id(node)]
+
+    def listed(self, node: Node) -> jsonschema_rs.Validator | None:
+        """What checks by the values that a node lists."""
+        if id(node) not in self._listed:
+            self._listed[id(node)] = self._of_own({key: held for key, held in node.items() if key == "enum"})
+        return self._listed[id(node)]
+
+    def _of_own(self, own: dict[str, object]) -> jsonschema_rs.Validator | None:
+        schema = self.root.get("$schema")
+        return self._compiled({**own, "$schema": schema} if schema else own) if own else None
 
     def _whole_of(self, node: Node) -> jsonschema_rs.Validator | None:
         """What checks by a node and all to which it leads; None when that cannot be compiled, or was too often."""
@@ -117,7 +137,10 @@ class Parts:
 
         try:
             registry = self._registry if _HERE in str(schema) else None
-            return jsonschema_rs.validator_for(schema, registry=registry, validate_formats=self._formats)
+            patterns = pattern_options()
+            return jsonschema_rs.validator_for(
+                schema, registry=registry, validate_formats=self._formats, pattern_options=patterns
+            )
         except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError):
             return None
 
@@ -239,8 +262,18 @@ class Parts:
         if pattern not in self._patterns:
             import jsonschema_rs
 
-            self._patterns[pattern] = jsonschema_rs.validator_for({"patternProperties": {pattern: False}})
+            self._patterns[pattern] = jsonschema_rs.validator_for(
+                {"patternProperties": {pattern: False}}, pattern_options=pattern_options()
+            )
         return not self._patterns[pattern].is_valid({key: None})
+
+
+@cache
+def pattern_options() -> jsonschema_rs.FancyRegexOptions:
+    """How long a pattern may try each text, in steps back; what takes longer does not match."""
+    import jsonschema_rs
+
+    return jsonschema_rs.FancyRegexOptions(backtrack_limit=_MOST_STEPS_BACK)
 
 
 def shallow(value: object) -> object:

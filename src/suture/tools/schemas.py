@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from suture.canonical import canonical
 from suture.errors import InvalidSchema, NotJson
-from suture.tools.faults import BadName, Fault, Kind, Missing, NoBranch, Nothing, Unclear, Unknown, faults
+from suture.tools.faults import BadName, Fault, Kind, Missing, NoBranch, NoOption, Nothing, Unclear, Unknown, faults
 from suture.tools.nodes import names_in
-from suture.tools.parts import Parts
+from suture.tools.parts import Parts, pattern_options
 from suture.tools.words import about, json_type, one_of, place_of, shown, told, unknown_key
 
 if TYPE_CHECKING:
@@ -70,7 +70,9 @@ def _compiled(schema: Mapping[str, object], *, formats: bool) -> jsonschema_rs.V
 
     try:
         canonical(schema)
-        return jsonschema_rs.validator_for(dict(schema), retriever=refuse, validate_formats=formats)
+        return jsonschema_rs.validator_for(
+            dict(schema), retriever=refuse, validate_formats=formats, pattern_options=pattern_options()
+        )
     except NotJson as error:
         raise InvalidSchema(f"The parameters are no JSON schema: {error}") from error
     except jsonschema_rs.ValidationError as error:
@@ -170,10 +172,13 @@ def _at(path: list[int | str]) -> str:
     return f" at {place_of(path)!r}" if path else ""
 
 
-def _came(value: object, wrong: Nothing | Unclear | Kind) -> str:
+def _came(value: object, wrong: Nothing | NoOption | Unclear | Kind) -> str:
     """The type of what came, or its size where that is what is wrong."""
     if isinstance(wrong, Nothing | Unclear):
         return json_type(value)
+    if isinstance(wrong, NoOption):
+        came = json_type(value)
+        return _another(came) if any(json_type(option) == came for option in wrong.options) else came
     match wrong.name, value:
         case "minLength" | "maxLength", str():
             return f"one of {len(value)} characters"
@@ -183,10 +188,9 @@ def _came(value: object, wrong: Nothing | Unclear | Kind) -> str:
             return f"one of {len(value)} keys"
         case "type", float() if "integer" in wrong.types:
             return "a number with a fraction"
-        case "enum" | "const", _:
-            options = wrong.options if wrong.name == "enum" else [wrong.expected_value]
+        case "const", _:
             came = json_type(value)
-            return _another(came) if came in map(json_type, options) else came
+            return _another(came) if came == json_type(wrong.expected_value) else came
         case "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" | "pattern" | "format", _:
             return _another(json_type(value))
         case "uniqueItems", _:
@@ -210,10 +214,12 @@ _TYPES = {
 }
 
 
-def _wanted(wrong: Nothing | Unclear | Kind) -> str:
+def _wanted(wrong: Nothing | NoOption | Unclear | Kind) -> str:
     match wrong:
         case Nothing():
             return "expected nothing"
+        case NoOption(options):
+            return f"expected {one_of(options)}"
         case Unclear(keyword):
             return f"expected what the schema's {keyword!r} allows"
         case _:

@@ -22,6 +22,8 @@ _ANYTHING: Group = ()
 # So many alternatives side by side, and so many of several unions that all have to hold.
 _MOST = 10_000
 _MOST_JOINED = 256
+# So many schemas may be behind one another for the same place.
+_DEEPEST = 64
 
 
 class Alternatives:
@@ -118,18 +120,18 @@ class Alternatives:
             found = _joined(found, self._of(node))
         return found
 
-    def _of(self, node: object) -> Groups:
-        if not isinstance(node, Mapping):
+    def _of(self, node: object, depth: int = 0) -> Groups:
+        if not isinstance(node, Mapping) or depth > _DEEPEST:
             return () if node is False else (_ANYTHING,)
         if (known := self._of_node.get(id(node))) is not None:
             return known
         self._of_node[id(node)] = (_ANYTHING,)  # where it leads back to itself
         found: Groups = ((node,),)
         for held in [*self._parts.referred(node), *listed(node.get("allOf"))]:
-            found = _joined(found, self._of(held))
+            found = _joined(found, self._of(held, depth + 1))
         for keyword in ("anyOf", "oneOf"):
             if branches := listed(node.get(keyword)):
-                found = _joined(found, _bounded(way for branch in branches for way in self._of(branch)))
+                found = _joined(found, _bounded(way for branch in branches for way in self._of(branch, depth + 1)))
         self._of_node[id(node)] = found
         return found
 

@@ -57,13 +57,19 @@ class NoBranch(NamedTuple):
     branches: list[object]
 
 
+class Unwanted(NamedTuple):
+    """A value fits what it may not fit."""
+
+    schema: object
+
+
 class Unclear(NamedTuple):
     """What a keyword says, which is not looked into."""
 
     keyword: str
 
 
-Wrong: TypeAlias = Missing | Unknown | NoOption | BadName | Nothing | NoBranch | Unclear | Kind
+Wrong: TypeAlias = Missing | Unknown | NoOption | BadName | Nothing | NoBranch | Unwanted | Unclear | Kind
 
 
 class Fault(NamedTuple):
@@ -178,6 +184,8 @@ def _wrong(error: Kind, node: Node) -> Wrong:
             return Unknown(kind.unexpected, _named(node))
         case "propertyNames":
             return BadName(kind.error.kind)
+        case "not":
+            return Unwanted(node["not"])
         case _:
             return kind
 

@@ -12,7 +12,19 @@ from typing import TYPE_CHECKING
 
 from suture.canonical import canonical
 from suture.errors import InvalidSchema, NotJson
-from suture.tools.faults import BadName, Fault, Kind, Missing, NoBranch, NoOption, Nothing, Unclear, Unknown, faults
+from suture.tools.faults import (
+    BadName,
+    Fault,
+    Kind,
+    Missing,
+    NoBranch,
+    NoOption,
+    Nothing,
+    Unclear,
+    Unknown,
+    Unwanted,
+    faults,
+)
 from suture.tools.nodes import names_in
 from suture.tools.parts import Parts, pattern_options
 from suture.tools.words import about, json_type, one_of, place_of, shown, told, unknown_key
@@ -172,9 +184,9 @@ def _at(path: list[int | str]) -> str:
     return f" at {place_of(path)!r}" if path else ""
 
 
-def _came(value: object, wrong: Nothing | NoOption | Unclear | Kind) -> str:
+def _came(value: object, wrong: Nothing | NoOption | Unclear | Unwanted | Kind) -> str:
     """The type of what came, or its size where that is what is wrong."""
-    if isinstance(wrong, Nothing | Unclear):
+    if isinstance(wrong, Nothing | Unclear | Unwanted):
         return json_type(value)
     if isinstance(wrong, NoOption):
         came = json_type(value)
@@ -214,12 +226,14 @@ _TYPES = {
 }
 
 
-def _wanted(wrong: Nothing | NoOption | Unclear | Kind) -> str:
+def _wanted(wrong: Nothing | NoOption | Unclear | Unwanted | Kind) -> str:
     match wrong:
         case Nothing():
             return "expected nothing"
         case NoOption(options):
             return f"expected {one_of(options)}"
+        case Unwanted(schema):
+            return f"expected what does not fit {shown(schema)}"
         case Unclear(keyword):
             return f"expected what the schema's {keyword!r} allows"
         case _:
@@ -265,8 +279,6 @@ def _expected(kind: Kind) -> str:
             return f"expected an object of at least {kind.limit} keys"
         case "maxProperties":
             return f"expected an object of at most {kind.limit} keys"
-        case "not":
-            return f"expected what does not fit {shown(kind.schema)}"
         case "falseSchema":
             return "expected nothing"
         case _:

@@ -43,7 +43,7 @@ _APART = _ANNOTATIONS | frozenset(
 _DEEP = frozenset(("enum", "const", "uniqueItems", "contains", "not"))
 # So many nodes are compiled in all, each as often as a node is asked for that leads to it: a union of thousands that
 # refers to itself is a part of each of its branches.
-_MOST_COMPILED = 500_000
+_MOST_COMPILED = 200_000
 _MOST_STEPS_BACK = 50_000
 # What is wrong by these is found by hand.
 AT_LENGTH = ("required", "dependentRequired", "enum")

@@ -1,27 +1,29 @@
 """What a schema lets stand at a place in arguments: alternatives, each of schemas that all have to hold.
 
 What is not understood (a reference that is no path in this schema, `true`, too many alternatives) lets anything stand.
+An object that has the constant by which alternatives are told apart is looked at by its own alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import TypeAlias
 
 from suture.tools.nodes import Node, types_of
+from suture.tools.parts import Parts, listed, of_item, prefix
 from suture.tools.spelling import Spellings
-
-if TYPE_CHECKING:
-    import jsonschema_rs
 
 # Schemas that all have to hold; none, where anything may stand.
 Group: TypeAlias = tuple[Node, ...]
 Groups: TypeAlias = tuple[Group, ...]
 
 _ANYTHING: Group = ()
-_MOST = 256
-_HERE = "urn:suture:parameters"
+# So many alternatives side by side, and so many of several unions that all have to hold.
+_MOST = 10_000
+_MOST_JOINED = 256
+# So many schemas may be behind one another for the same place.
+_DEEPEST = 64
 
 
 class Alternatives:
@@ -29,29 +31,21 @@ class Alternatives:
 
     def __init__(self, root: Node) -> None:
         self.root = root
-        self._pointers, self.is_readable = _pointers(root)
+        self._parts = Parts(root)
         self._of_node: dict[int, Groups] = {}
-        self._validators: dict[int, jsonschema_rs.Validator | None] = {}
+        self._of_groups: dict[tuple[tuple[int, ...], ...], Ways] = {}
+
+    def __deepcopy__(self, _memo: object) -> Alternatives:
+        return self  # what is added to it is what it would say anyway
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether the schema can be looked at by its nodes."""
+        return self._parts.is_readable
 
     def fits(self, value: object, ways: Ways) -> bool:
         """Whether a value may stand at a place."""
-        return any(all(self._takes(node, value) for node in group) for group in ways.written)
-
-    def _takes(self, node: Node, value: object) -> bool:
-        if id(node) not in self._validators:
-            self._validators[id(node)] = self._validator(node)
-        validator = self._validators[id(node)]
-        return validator is None or bool(validator.is_valid(value))
-
-    def _validator(self, node: Node) -> jsonschema_rs.Validator | None:
-        """What checks by one node; None when that cannot be compiled alone, and so anything is taken."""
-        import jsonschema_rs
-
-        try:
-            registry = jsonschema_rs.Registry([(_HERE, dict(self.root))])
-            return jsonschema_rs.validator_for({"$ref": _HERE + self._pointers[id(node)]}, registry=registry)
-        except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError):
-            return None
+        return any(all(self._parts.takes(node, value) for node in group) for group in ways.written)
 
     # What is written, taken apart
 
@@ -61,16 +55,64 @@ class Alternatives:
 
     def below(self, ways: Ways, step: int | str) -> Ways:
         """What may stand at an item or a key."""
-        key = step if isinstance(step, str) else min(step, ways.longest_prefix)
+        if isinstance(step, str) and ways.has_patterns:
+            return self._below(ways, step)  # not kept: a key is data here
+        # Keys of which nothing is said are alike.
+        key = min(step, ways.longest_prefix) if isinstance(step, int) else step if step in ways.names else None
         if key not in ways.below:
-            groups = ways.objects if isinstance(step, str) else ways.lists
-            found = (held for group in groups if (held := _held(group, step)) is not None)
-            ways.below[key] = self._ways_of(tuple({tuple(map(id, one)): one for one in found}.values()))
+            ways.below[key] = self._below(ways, step)
         return ways.below[key]
 
+    def _below(self, ways: Ways, step: int | str) -> Ways:
+        groups = ways.objects if isinstance(step, str) else ways.lists
+        found = (held for group in groups if (held := self._held(group, step)) is not None)
+        return self._ways_of(tuple({tuple(map(id, one)): one for one in found}.values()))
+
+    def _held(self, group: Group, step: int | str) -> Group | None:
+        """The schemas of one item or key in a group; None when it may not be there."""
+        held = [
+            one
+            for node in group
+            for one in (self._parts.of_key(node, step) if isinstance(step, str) else of_item(node, step))
+        ]
+        return None if False in held else _once(self._parts.followed(one) for one in held if isinstance(one, Mapping))
+
+    def is_patterned(self, ways: Ways, key: str) -> bool:
+        """Whether a pattern speaks of a key of an object at a place."""
+        return ways.has_patterns and any(self._parts.matching(node, key) for group in ways.objects for node in group)
+
+    def meant(self, ways: Ways, value: Mapping[str, object]) -> Ways:
+        """What may stand at a place by the constant that an object has for the key that tells its alternatives apart."""
+        if ways.tagged is None:
+            ways.tagged = self._tagged(ways)
+        told = [
+            by_constant[constant]
+            for key, by_constant in ways.tagged.items()
+            if isinstance(constant := value.get(key), str) and constant in by_constant
+        ]
+        return min(told, key=lambda one: len(one.groups), default=ways)
+
+    def _tagged(self, ways: Ways) -> dict[str, dict[str, Ways]]:
+        """The alternatives by constant, for each key of which all of them list the constants."""
+        found: dict[str, dict[str, Ways]] = {}
+        for key in ways.tags if len(ways.objects) > 1 else ():
+            by_constant: dict[str, list[Group]] = {}
+            for group in ways.objects:
+                texts = self._ways_of((self._held(group, key) or _ANYTHING,)).texts
+                if texts is None:
+                    break
+                for constant in texts:
+                    by_constant.setdefault(constant, []).append(group)
+            else:
+                found[key] = {constant: Ways(ways.written, tuple(groups)) for constant, groups in by_constant.items()}
+        return found
+
     def _ways_of(self, written: Groups) -> Ways:
-        """One group for each way through `anyOf` and `oneOf`, with every reference followed."""
-        return Ways(written, _bounded(way for group in written for way in self._ways(group)))
+        """One group for each way through `anyOf` and `oneOf`, with every reference followed; the same for the same."""
+        key = tuple(tuple(map(id, group)) for group in written)
+        if key not in self._of_groups:
+            self._of_groups[key] = Ways(written, _bounded(way for group in written for way in self._ways(group)))
+        return self._of_groups[key]
 
     def _ways(self, group: Group) -> Groups:
         found: Groups = (_ANYTHING,)
@@ -78,18 +120,18 @@ class Alternatives:
             found = _joined(found, self._of(node))
         return found
 
-    def _of(self, node: object) -> Groups:
-        if not isinstance(node, Mapping):
+    def _of(self, node: object, depth: int = 0) -> Groups:
+        if not isinstance(node, Mapping) or depth > _DEEPEST:
             return () if node is False else (_ANYTHING,)
         if (known := self._of_node.get(id(node))) is not None:
             return known
         self._of_node[id(node)] = (_ANYTHING,)  # where it leads back to itself
         found: Groups = ((node,),)
-        for held in [*_referred(node, self.root), *_listed(node.get("allOf"))]:
-            found = _joined(found, self._of(held))
+        for held in [*self._parts.referred(node), *listed(node.get("allOf"))]:
+            found = _joined(found, self._of(held, depth + 1))
         for keyword in ("anyOf", "oneOf"):
-            if branches := _listed(node.get(keyword)):
-                found = _joined(found, _bounded(way for branch in branches for way in self._of(branch)))
+            if branches := listed(node.get(keyword)):
+                found = _joined(found, _bounded(way for branch in branches for way in self._of(branch, depth + 1)))
         self._of_node[id(node)] = found
         return found
 
@@ -100,7 +142,8 @@ class Ways:
     def __init__(self, written: Groups, groups: Groups) -> None:
         self.written = written
         self.groups = groups
-        self.below: dict[int | str, Ways] = {}
+        self.below: dict[int | str | None, Ways] = {}
+        self.tagged: dict[str, dict[str, Ways]] | None = None
 
     @cached_property
     def types(self) -> set[str] | None:
@@ -121,7 +164,7 @@ class Ways:
     @cached_property
     def longest_prefix(self) -> int:
         """How many items of a list are spoken of one by one; all further ones alike."""
-        return max((len(_prefix(node)) for group in self.groups for node in group), default=0)
+        return max((len(prefix(node)) for group in self.groups for node in group), default=0)
 
     @cached_property
     def names(self) -> Spellings:
@@ -149,9 +192,16 @@ class Ways:
         """Whether the keys of an object here that are not named are data."""
         return any(_is_map(group) for group in self.objects)
 
-    def is_patterned(self, key: str) -> bool:
-        """Whether a pattern speaks of a key of an object here."""
-        return any(_matching(node, key) for group in self.objects for node in group)
+    @cached_property
+    def has_patterns(self) -> bool:
+        """Whether patterns speak of keys of an object here."""
+        return any("patternProperties" in node for group in self.objects for node in group)
+
+    @cached_property
+    def tags(self) -> list[str]:
+        """The keys that every object here names; a constant may stand for them."""
+        named = [_properties(group) for group in self.objects]
+        return [key for key in named[0] if all(key in one for one in named[1:])] if named else []
 
     @cached_property
     def texts(self) -> Spellings | None:
@@ -213,7 +263,7 @@ def _properties(group: Group) -> dict[str, object]:
 
 
 def _required(group: Group) -> set[str]:
-    return {name for node in group for name in _listed(node.get("required")) if isinstance(name, str)}
+    return {name for node in group for name in listed(node.get("required")) if isinstance(name, str)}
 
 
 def _is_closed(group: Group) -> bool:
@@ -235,97 +285,22 @@ def _options(group: Group) -> list[str] | None:
     return [option for option in lists[0] if isinstance(option, str) and all(option in other for other in lists[1:])]
 
 
-# One node -------------------------------------------------------------------------------------
-
-
-def _held(group: Group, step: int | str) -> Group | None:
-    """The schemas of one item or key in a group; None when it may not be there."""
-    held = [one for node in group for one in (_of_key(node, step) if isinstance(step, str) else _of_item(node, step))]
-    return None if False in held else tuple(one for one in held if isinstance(one, Mapping))
-
-
-def _of_key(node: Node, key: str) -> list[object]:
-    properties = node.get("properties")
-    named = [properties[key]] if isinstance(properties, Mapping) and key in properties else []
-    found = [*named, *_matching(node, key)]
-    return found or [node.get("additionalProperties", True)]
-
-
-def _matching(node: Node, key: str) -> list[object]:
-    patterns = node.get("patternProperties")
-    return [held for pattern, held in patterns.items() if _matches(pattern, key)] if isinstance(patterns, Mapping) else []
-
-
-def _matches(pattern: str, key: str) -> bool:
-    return not _refusing(pattern).is_valid({key: None})
-
-
-@lru_cache(maxsize=256)
-def _refusing(pattern: str) -> jsonschema_rs.Validator:
-    """A validator that refuses the keys which a pattern speaks of: schemas have regular expressions of their own."""
-    import jsonschema_rs
-
-    return jsonschema_rs.validator_for({"patternProperties": {pattern: False}})
-
-
-def _of_item(node: Node, at: int) -> list[object]:
-    prefix = _prefix(node)
-    if at < len(prefix):
-        return [prefix[at]]
-    return [node.get("additionalItems" if isinstance(node.get("items"), list) else "items", True)]
-
-
-def _prefix(node: Node) -> Sequence[object]:
-    return _listed(node.get("prefixItems")) or _listed(node.get("items"))
-
-
-def _referred(node: Node, root: Node) -> Iterator[object]:
-    """The schema that a reference names; `True` for one that is no path in this schema."""
-    if "$dynamicRef" in node or "$recursiveRef" in node:
-        yield True
-    reference = node.get("$ref")
-    if not isinstance(reference, str):
-        return
-    found: object = root if reference == "#" or reference.startswith("#/") else None
-    for step in reference.split("/")[1:]:
-        name = step.replace("~1", "/").replace("~0", "~")
-        found = found.get(name) if isinstance(found, Mapping) else None
-    yield found if isinstance(found, Mapping) else True
-
-
-def _listed(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
-
-
 def _joined(left: Groups, right: Groups) -> Groups:
     """Every group of one beside every group of the other."""
-    if len(left) * len(right) > _MOST:
+    if min(len(left), len(right)) > 1 and len(left) * len(right) > _MOST_JOINED:
         return (_ANYTHING,)
-    return tuple((*one, *other) for one in left for other in right)
+    return tuple(_once((*one, *other)) for one in left for other in right)
+
+
+def _once(nodes: Iterable[Node]) -> Group:
+    """Each node once: what all levels of a value are held to twice would else be held to ever more often."""
+    return tuple({id(node): node for node in nodes}.values())
 
 
 def _bounded(groups: Iterable[Group]) -> Groups:
-    found = tuple(groups)
-    return found if len(found) <= _MOST else (_ANYTHING,)
-
-
-def _pointers(root: Node) -> tuple[dict[int, str], bool]:
-    """Where each node stands, and whether references mean paths from the top throughout: below an `$id` they do not."""
-    found: dict[int, str] = {}
-    readable = True
-    stack: list[tuple[object, str]] = [(root, "#")]
-    while stack:
-        node, pointer = stack.pop()
-        if isinstance(node, Mapping):
-            found[id(node)] = pointer
-            readable = readable and (node is root or not isinstance(node.get("$id"), str))
-            stack += [(held, f"{pointer}/{_escaped(key)}") for key, held in node.items()]
-        elif isinstance(node, list):
-            stack += [(held, f"{pointer}/{at}") for at, held in enumerate(node)]
-    return found, readable
-
-
-def _escaped(key: object) -> str:
-    from urllib.parse import quote
-
-    return quote(str(key).replace("~", "~0").replace("/", "~1"), safe="~")
+    found: dict[tuple[int, ...], Group] = {}
+    for group in groups:
+        found[tuple(map(id, group))] = group
+        if len(found) > _MOST:
+            return (_ANYTHING,)
+    return tuple(found.values())

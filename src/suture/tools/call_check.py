@@ -10,6 +10,7 @@ import msgspec
 
 from suture.arguments import Callee, Unreadable, is_small, kind_of, mend, plain, value_of, whole_copy
 from suture.messages import ToolCall
+from suture.tools.alternatives import Alternatives
 from suture.tools.coercion import CallChange, coerced
 from suture.tools.definition import Tool
 from suture.tools.given import Checkable, by_name, call_of, listed_of
@@ -218,9 +219,10 @@ class _Reading:
         self, tool: Checkable, arguments: dict[str, object], wrong: list[str]
     ) -> tuple[dict[str, object], list[str]]:
         fresh, changes, left = arguments, list[CallChange](), wrong
+        schema = tool.alternatives if isinstance(tool, Tool) else Alternatives(tool.parameters)
         for exact in (False, True):
             try:
-                fresh, changes = coerced(tool.parameters, arguments, exact=exact)
+                fresh, changes = coerced(schema, arguments, exact=exact)
             except Unreadable as error:
                 raise _unreadable(tool.name, error) from None
             if changes and not (left := tool.violations(fresh)):

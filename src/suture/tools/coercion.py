@@ -17,7 +17,6 @@ import msgspec
 
 from suture.arguments import MAX_DIGITS, Unreadable, bounded_copy, value_of
 from suture.tools.alternatives import Alternatives, Ways, type_of
-from suture.tools.nodes import Node
 from suture.tools.single import is_one
 from suture.tools.spelling import is_same_value
 from suture.tools.words import place_of
@@ -76,7 +75,7 @@ class _Candidate(NamedTuple):
     code: Coercion
 
 
-def coerced(schema: Node, arguments: Mapping[str, object], *, exact: bool = False) -> Coerced:
+def coerced(schema: Alternatives, arguments: Mapping[str, object], *, exact: bool = False) -> Coerced:
     """The arguments, with each value that does not fit its place replaced where exactly one other can be meant.
 
     JSON schema takes 5.0 for an integer; `exact` is for a tool that does not.
@@ -90,9 +89,9 @@ def coerced(schema: Node, arguments: Mapping[str, object], *, exact: bool = Fals
 class _Coercing:
     """One walk over arguments beside their schema, outermost values first; what fits its place is left as it is."""
 
-    def __init__(self, root: Node, arguments: dict[str, object], *, exact: bool) -> None:
+    def __init__(self, schema: Alternatives, arguments: dict[str, object], *, exact: bool) -> None:
         self.exact = exact
-        self.schema = Alternatives(root)
+        self.schema = schema
         self.arguments = arguments
         self.changes: list[CallChange] = []
 
@@ -119,6 +118,7 @@ class _Coercing:
             return [
                 _Place(value, at, (*path, at), self.schema.below(here, at), False) for at in reversed(range(len(value)))
             ]
+        here = self.schema.meant(here, value)
         self._rename(value, path, here)
         return [
             _Place(value, key, (*path, key), self.schema.below(here, key), key in here.optional) for key in reversed(value)
@@ -128,7 +128,7 @@ class _Coercing:
         """Give keys that no parameter has the name of the one that they can only mean. The keys of a map are data."""
         meant: dict[str, list[str]] = {}
         for key in [] if here.is_map else [key for key in value if key not in here.names]:
-            fitting = [] if here.is_patterned(key) else here.names.alike(key)
+            fitting = [] if self.schema.is_patterned(here, key) else here.names.alike(key)
             if len(fitting) == 1 and fitting[0] not in value and (here.is_closed or fitting[0] in here.needed):
                 meant.setdefault(fitting[0], []).append(key)
         if names := {keys[0]: name for name, keys in meant.items() if len(keys) == 1}:

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import inf
 from typing import Any, TypeAlias, get_args
 
@@ -15,6 +16,7 @@ from suture.canonical import require_json
 from suture.entries import Effect
 from suture.errors import InvalidSchema, InvalidTool, NotJson
 from suture.messages import ToolCall
+from suture.tools.alternatives import Alternatives
 from suture.tools.binding import Binding, RawArguments, Unfit
 from suture.tools.context import ToolContext
 from suture.tools.schemas import Schema
@@ -89,6 +91,11 @@ class Tool:
     def __call__(self, *args: object, **kwargs: object) -> object:
         """Call the function itself, unchecked."""
         return self.handler(*args, **kwargs)
+
+    @cached_property
+    def alternatives(self) -> Alternatives:
+        """What the parameters let stand where, looked up once."""
+        return Alternatives(self.parameters)
 
     def violations(self, arguments: Mapping[str, object]) -> list[str]:
         """What is wrong with the arguments, one sentence each; none when they fit."""

@@ -6,22 +6,35 @@ References to files and to the network are refused. No word of a refusal comes f
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING
 
 from suture.canonical import canonical
 from suture.errors import InvalidSchema, NotJson
+from suture.tools.faults import (
+    BadName,
+    Fault,
+    Kind,
+    Missing,
+    NoBranch,
+    NoOption,
+    Nothing,
+    Unclear,
+    Unknown,
+    Unwanted,
+    faults,
+)
 from suture.tools.nodes import names_in
+from suture.tools.parts import Parts, pattern_options
 from suture.tools.words import about, json_type, one_of, place_of, shown, told, unknown_key
 
-# So many errors are put into words; a few are told.
-_MOST_ERRORS = 64
+if TYPE_CHECKING:
+    import jsonschema_rs
 
-# What a list says only as a whole.
-_OF_LENGTH = frozenset(("minItems", "maxItems", "contains", "minContains", "maxContains", "uniqueItems"))
-
-# One error of jsonschema-rs, whose kinds have attributes of their own.
-_Error = Any
+# So many faults are put into words; a few are told.
+_MOST_FAULTS = 64
+_LONGEST_FORMS = 600
 
 
 class Schema:
@@ -34,6 +47,7 @@ class Schema:
     def __init__(self, schema: Mapping[str, object], *, formats: bool) -> None:
         self.source = schema
         self._validator = _compiled(schema, formats=formats)
+        self._words = _Words(schema, formats=formats)
 
     def __deepcopy__(self, _memo: object) -> Schema:
         return self  # nothing in it changes
@@ -42,16 +56,8 @@ class Schema:
         """What is wrong with arguments, one sentence each; none when they fit."""
         if self._validator.is_valid(arguments):
             return []
-        errors = sorted(self._errors(dict(arguments)), key=_is_no_gap)
-        words = _Words(self.source)
-        return list(dict.fromkeys(sentence for error in errors for sentence in words.sentences(error)))
-
-    def _errors(self, arguments: dict[str, object]) -> list[_Error]:
-        """Some errors, of the first items of each list where those have any: to find them all takes long."""
-        short = _shortened(arguments)
-        found = islice(self._validator.iter_errors(short), _MOST_ERRORS)
-        told = [error for error in found if error.kind.name not in _OF_LENGTH]
-        return told or list(islice(self._validator.iter_errors(arguments), _MOST_ERRORS))
+        found = sorted(islice(faults(self._words.parts, self.source, dict(arguments)), _MOST_FAULTS), key=_is_no_gap)
+        return list(dict.fromkeys(sentence for fault in found for sentence in self._words.sentences(fault)))
 
 
 def schema_violations(schema: Mapping[str, object], arguments: Mapping[str, object]) -> list[str]:
@@ -68,7 +74,7 @@ def schema_violations(schema: Mapping[str, object], arguments: Mapping[str, obje
 # Compiling ------------------------------------------------------------------------------------
 
 
-def _compiled(schema: Mapping[str, object], *, formats: bool) -> _Error:
+def _compiled(schema: Mapping[str, object], *, formats: bool) -> jsonschema_rs.Validator:
     import jsonschema_rs
 
     def refuse(uri: str) -> dict[str, object]:
@@ -76,7 +82,9 @@ def _compiled(schema: Mapping[str, object], *, formats: bool) -> _Error:
 
     try:
         canonical(schema)
-        return jsonschema_rs.validator_for(dict(schema), retriever=refuse, validate_formats=formats)
+        return jsonschema_rs.validator_for(
+            dict(schema), retriever=refuse, validate_formats=formats, pattern_options=pattern_options()
+        )
     except NotJson as error:
         raise InvalidSchema(f"The parameters are no JSON schema: {error}") from error
     except jsonschema_rs.ValidationError as error:
@@ -116,89 +124,91 @@ def _references(node: object, path: tuple[int | str, ...]) -> Iterator[tuple[tup
 
 
 class _Words:
-    """What errors by one schema say; keys that it does not name are data, and not told."""
+    """What faults by one schema say; keys that it does not name are data, and not told."""
 
-    def __init__(self, schema: Mapping[str, object]) -> None:
-        self.schema = schema
-        self.names = names_in(schema)
+    def __init__(self, schema: Mapping[str, object], *, formats: bool) -> None:
+        self.parts = Parts(schema, formats=formats)
 
-    def sentences(self, error: _Error) -> Iterator[str]:
-        """What one error says; several unknown or missing names are several sentences."""
-        path, kind = told(error.instance_path, self.names), error.kind
-        match kind.name:
-            case "required":
-                yield f"{place_of([*path, kind.property])!r} is missing"
-            case "additionalProperties" | "unevaluatedProperties":
-                known = _known(self.schema, error.schema_path[:-1])
-                yield from (unknown_key([*path, name], known, before) for before, name in enumerate(kind.unexpected))
-            case "propertyNames":
-                yield about(place_of(path), f"the name of a key is not allowed: {_expected(kind.error.kind)}")
-            case "oneOf" | "anyOf":
-                yield about(place_of(path), self._no_branch(error))
-            case _:
-                yield about(place_of(path), f"{_expected(kind)}, but {_came(error, kind)} came")
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The keys that may be told."""
+        return names_in(self.parts.root)
 
-    def _no_branch(self, error: _Error) -> str:
-        """None of several schemas fits, or more than one where one has to."""
-        branches = [branch for branch in error.kind.context if branch]
-        if not branches:
-            return "fits more than one of the allowed forms; it has to fit exactly one"
-        came = json_type(error.instance)
-        forms = [self._form(branch[0], len(error.instance_path)) for branch in branches]
-        wanted = " or ".join(dict.fromkeys(form.removeprefix("expected ") for form in forms))[:600]
-        return f"expected {wanted}, but {came} came"
+    def sentences(self, fault: Fault) -> Iterator[str]:
+        """What one fault says; several unknown names are several sentences."""
+        path = told(fault.path, self.names)
+        match fault.wrong:
+            case Missing(name):
+                yield f"{place_of([*path, name])!r} is missing"
+            case Unknown(names, known):
+                yield from (unknown_key([*path, name], known, before) for before, name in enumerate(names))
+            case BadName(kind):
+                yield about(place_of(path), f"the name of a key is not allowed: {_expected(kind)}")
+            case NoBranch([]):
+                yield about(place_of(path), "fits more than one of the allowed forms; it has to fit exactly one")
+            case NoBranch(branches):
+                yield about(place_of(path), f"expected {self._forms(branches, fault)}, but {json_type(fault.value)} came")
+            case wrong:
+                yield about(place_of(path), f"{_wanted(wrong)}, but {_came(fault.value, wrong)} came")
 
-    def _form(self, error: _Error, at: int) -> str:
-        """What one of several schemas wants, seen from the place where they are offered."""
-        path = told(error.instance_path, self.names)[at:]
-        match error.kind.name:
-            case "required":
-                return f"expected an object with {place_of([*path, error.kind.property])!r}"
-            case "additionalProperties" | "unevaluatedProperties":
-                return f"expected an object without {place_of([*path, error.kind.unexpected[0]])!r}"
-            case "oneOf" | "anyOf" | "propertyNames":
+    def _forms(self, branches: list[object], fault: Fault) -> str:
+        """What several schemas want, as many as there is room for."""
+        forms: dict[str, None] = {}
+        for branch in branches[:_MOST_FAULTS]:
+            first = next(faults(self.parts, branch, fault.value, fault.path))
+            forms[self._form(first, len(fault.path)).removeprefix("expected ")] = None
+            if sum(map(len, forms)) > _LONGEST_FORMS:
+                break
+        return " or ".join(forms)[:_LONGEST_FORMS]
+
+    def _form(self, first: Fault, at: int) -> str:
+        """What one of several schemas wants, by what is wrong with it first, seen from the place where they are offered."""
+        path = told(first.path, self.names)[at:]
+        match first.wrong:
+            case Missing(name):
+                return f"expected an object with {place_of([*path, name])!r}"
+            case Unknown(names, _):
+                return f"expected an object without {place_of([*path, names[0]])!r}"
+            case NoBranch() | BadName():
                 return f"expected another form{_at(path)}"
-            case _:
-                return _expected(error.kind) + _at(path)
+            case wrong:
+                return _wanted(wrong) + _at(path)
 
 
-def _shortened(value: object) -> object:
-    """A JSON value whose lists have so many items as errors are looked for."""
-    if isinstance(value, dict):
-        return {key: _shortened(held) for key, held in value.items()}
-    return [_shortened(held) for held in value[:_MOST_ERRORS]] if isinstance(value, list) else value
-
-
-def _is_no_gap(error: _Error) -> bool:
+def _is_no_gap(fault: Fault) -> bool:
     """What is missing is told first."""
-    return str(error.kind.name) != "required"
+    return not isinstance(fault.wrong, Missing)
 
 
 def _at(path: list[int | str]) -> str:
     return f" at {place_of(path)!r}" if path else ""
 
 
-def _came(error: _Error, kind: _Error) -> str:
+def _came(value: object, wrong: Nothing | NoOption | Unclear | Unwanted | Kind) -> str:
     """The type of what came, or its size where that is what is wrong."""
-    match kind.name:
-        case "minLength" | "maxLength":
-            return f"one of {len(error.instance)} characters"
-        case "minItems" | "maxItems":
-            return f"one of {len(error.instance)} items"
-        case "minProperties" | "maxProperties":
-            return f"one of {len(error.instance)} keys"
-        case "type" if "integer" in kind.types and isinstance(error.instance, float):
+    if isinstance(wrong, Nothing | Unclear | Unwanted):
+        return json_type(value)
+    if isinstance(wrong, NoOption):
+        came = json_type(value)
+        return _another(came) if any(json_type(option) == came for option in wrong.options) else came
+    match wrong.name, value:
+        case "minLength" | "maxLength", str():
+            return f"one of {len(value)} characters"
+        case "minItems" | "maxItems", list():
+            return f"one of {len(value)} items"
+        case "minProperties" | "maxProperties", dict():
+            return f"one of {len(value)} keys"
+        case "type", float() if "integer" in wrong.types:
             return "a number with a fraction"
-        case "enum" | "const":
-            options = kind.options if kind.name == "enum" else [kind.expected_value]
-            came = json_type(error.instance)
-            return _another(came) if came in map(json_type, options) else came
-        case "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" | "pattern" | "format":
-            return _another(json_type(error.instance))
-        case "uniqueItems":
+        case "const", _:
+            came = json_type(value)
+            return _another(came) if came == json_type(wrong.expected_value) else came
+        case "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" | "pattern" | "format", _:
+            return _another(json_type(value))
+        case "uniqueItems", _:
             return "one with the same item twice"
         case _:
-            return json_type(error.instance)
+            return json_type(value)
 
 
 def _another(came: str) -> str:
@@ -216,7 +226,21 @@ _TYPES = {
 }
 
 
-def _expected(kind: _Error) -> str:
+def _wanted(wrong: Nothing | NoOption | Unclear | Unwanted | Kind) -> str:
+    match wrong:
+        case Nothing():
+            return "expected nothing"
+        case NoOption(options):
+            return f"expected {one_of(options)}"
+        case Unwanted(schema):
+            return f"expected what does not fit {shown(schema)}"
+        case Unclear(keyword):
+            return f"expected what the schema's {keyword!r} allows"
+        case _:
+            return _expected(wrong)
+
+
+def _expected(kind: Kind) -> str:
     match kind.name:
         case "type":
             return f"expected {' or '.join(_TYPES.get(name, name) for name in kind.types)}"
@@ -255,22 +279,7 @@ def _expected(kind: _Error) -> str:
             return f"expected an object of at least {kind.limit} keys"
         case "maxProperties":
             return f"expected an object of at most {kind.limit} keys"
-        case "additionalItems" | "unevaluatedItems":
-            return "expected a list without more items"
-        case "not":
-            return f"expected what does not fit {shown(kind.schema)}"
         case "falseSchema":
             return "expected nothing"
         case _:
             return f"expected what the schema's {kind.name!r} allows"
-
-
-def _known(schema: object, path: Sequence[int | str]) -> list[str]:
-    """The keys that the object schema at a path names."""
-    for step in path:
-        try:
-            schema = schema[step]  # type: ignore[index]
-        except (KeyError, IndexError, TypeError):
-            return []
-    properties = schema.get("properties") if isinstance(schema, Mapping) else None
-    return list(properties) if isinstance(properties, Mapping) else []

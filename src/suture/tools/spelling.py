@@ -37,6 +37,9 @@ class Spellings:
     def __contains__(self, name: object) -> bool:
         return name in self._names
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
     def alike(self, name: str) -> list[str]:
         """The names that differ from it in case and separators at most.
 

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
+from itertools import islice
 
 from suture.canonical import scrub
 from suture.errors import NotJson
@@ -14,6 +15,7 @@ MAX_VIOLATIONS = 8
 MAX_REASON_BYTES = 2048
 _LONGEST_NAME = 120
 _MOST_NAMES = 40
+_LONGEST_LIST = 400
 _IDENTIFIER = re.compile(r"""[\s"'`<|]*([\w.-]{0,64})""", re.ASCII)
 
 
@@ -54,7 +56,7 @@ def json_type(value: object) -> str:
 
 def one_of(values: Iterable[object]) -> str:
     """Allowed values, as JSON."""
-    return " or ".join(shown(value) for value in values)[:400]
+    return " or ".join(shown(value) for value in islice(values, _LONGEST_LIST))[:_LONGEST_LIST]
 
 
 def shown(value: object) -> str:

@@ -116,10 +116,18 @@ RULES = (
     ),
     Rule(
         id="ANT-IMG-EMPTY",
-        statement="A picture is not empty.",
-        mend="A text says that it was omitted and why.",
+        statement="A picture or document has a source, and that is not empty.",
+        mend="For a picture without data a text says that it was omitted; what has no source is left out and reported.",
         error="messages.{i}.content.{j}.image.source.base64: image cannot be empty",
+        texts=(r"\.(image|document)\.source(\.\w+){0,2}: field required", "pdf cannot be empty"),
         evidence="anthropics/claude-code#12750, #34943, #55208",
+    ),
+    Rule(
+        id="ANT-IMG-SHAPE",
+        statement="A source says of which type it is, base64 its media type, and an address holds no data.",
+        mend="The type is read from what the source holds, and data are taken out of an address.",
+        texts=(r"\.source: unable to extract tag using discriminator 'type'",),
+        certainty="D",
     ),
     Rule(
         id="ANT-IMG-BAD",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from suture.formats.gemini.rules_of_media import MEDIA_RULE_OF, MEDIA_RULES
 from suture.formats.rule import Rule, by_id
 
 _INVALID = "Request contains an invalid argument."
@@ -240,9 +241,11 @@ RULES = by_id(
         mend="Split pairs are joined, lone halves become U+FFFD.",
         evidence="anthropics/claude-code#3277, link-assistant/hive-mind#1324",
     ),
+    *MEDIA_RULES.values(),
 )
 
 RULE_OF = {
+    **MEDIA_RULE_OF,
     "CALL_UNANSWERED": "GEM-PARITY",
     "RESULT_SPLIT": "GEM-PARITY",
     "RESULT_DUPLICATE": "GEM-PARITY",

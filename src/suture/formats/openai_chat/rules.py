@@ -7,6 +7,7 @@ OpenAI stands in `copies`.
 from __future__ import annotations
 
 from suture.formats.openai_chat.copies import COPIES
+from suture.formats.openai_chat.rules_of_media import MEDIA_RULE_OF, MEDIA_RULES
 from suture.formats.rule import Rule, by_id
 
 _UNANSWERED = (
@@ -240,9 +241,10 @@ _OPENAI = by_id(
     ),
 )
 
-RULES = {**_OPENAI, **COPIES}
+RULES = {**_OPENAI, **MEDIA_RULES, **COPIES}
 
 RULE_OF = {
+    **MEDIA_RULE_OF,
     "CALL_MISPLACED": "OAI-CALL-ROLE",
     "CALL_UNANSWERED": "OAI-CALL-UNANSWERED",
     "RESULT_ORPHAN": "OAI-ORPHAN-TOOL",

@@ -119,7 +119,10 @@ RULES = (
         statement="A picture or document has a source, and that is not empty.",
         mend="For a picture without data a text says that it was omitted; what has no source is left out and reported.",
         error="messages.{i}.content.{j}.image.source.base64: image cannot be empty",
-        texts=(r"\.(image|document)\.source(\.\w+){0,2}: field required", "pdf cannot be empty"),
+        texts=(
+            r"\.(?:image|document)\.source(?:\.base64|\.url|\.file|\.text)?(?:\.data|\.url|\.file_id)?: field required",
+            "pdf cannot be empty",
+        ),
         evidence="anthropics/claude-code#12750, #34943, #55208",
     ),
     Rule(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from suture.formats.base import Flaw, Json
-from suture.formats.media import EMPTY, address, says
+from suture.formats.media import EMPTY, SHAPE, address, base64, says
 
 
 def flaw_of(chunk: Json) -> Flaw | None:
@@ -17,13 +17,21 @@ def flaw_of(chunk: Json) -> Flaw | None:
             held = [value for key, value in chunk.items() if key != "type"]
             return None if any(says(value) or isinstance(value, dict) for value in held) else _nothing("file")
         case "input_audio":
-            inner = chunk.get("input_audio")
-            return None if says(inner.get("data") if isinstance(inner, dict) else inner) else _nothing("sound")
+            return _sound(chunk, chunk.get("input_audio"))
     return None
 
 
 def _nothing(what: str) -> Flaw:
     return Flaw(EMPTY, f"the {what} holds nothing")
+
+
+def _sound(chunk: Json, inner: object) -> Flaw | None:
+    """What is wrong with a sound: a text, which may be an address, or an object with base64 data."""
+    if not isinstance(inner, dict):
+        return None if says(inner) else _nothing("sound")
+    content = base64(inner.get("data"), "sound")
+    fresh = {**chunk, "input_audio": {**inner, "data": content.value}}
+    return content.flaw and content.flaw._replace(instead=fresh if content.flaw.code == SHAPE else None)
 
 
 def _at_address(chunk: Json, key: str, inside: str, what: str) -> Flaw | None:

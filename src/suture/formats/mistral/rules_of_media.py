@@ -26,7 +26,7 @@ MEDIA_RULES = by_id(
     ),
     Rule(
         id="MIS-IMG-BAD",
-        statement="What stands in the address of a picture or document is base64.",
+        statement="What stands in the address of a picture or document is base64, and so are the data of a sound.",
         mend="It is left out and reported.",
         certainty="R",
         evidence="mistralai/platform-docs-public#269",

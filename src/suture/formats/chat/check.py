@@ -24,6 +24,8 @@ from suture.formats.wire import is_content, kind_of, not_a_list, not_an_object, 
 
 # Roles of whose messages it is known that pictures do not stand in them.
 _PICTURELESS = frozenset(("system", "developer", "assistant", "tool"))
+# Messages of other roles are sent as they came, whatever they hold.
+_KNOWN = _PICTURELESS | {"user", "function"}
 _SPEAKS = ("refusal", "audio", "function_call")
 
 
@@ -74,7 +76,7 @@ class Check:
                     self._other(index, role)
                 elif len(message) > 2 and isinstance(calls := message.get("tool_calls"), list):
                     self._misplaced(index, role, len(calls))
-            if not isinstance(content, str):
+            if not isinstance(content, str) and role in _KNOWN:
                 self._content(index, message, role, content)
         self._pairing(open_tail=open_tail)
         for demand in demands:

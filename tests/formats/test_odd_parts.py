@@ -154,7 +154,7 @@ def test_calls_that_somebody_spoke_behind_are_answered(pending: Literal["answer"
 
 
 @pytest.mark.parametrize("format", FORMATS)
-@pytest.mark.parametrize("content", ["", None, [], [{}], [{"type": "image_url"}]], ids=str)
+@pytest.mark.parametrize("content", ["", None, [], [{}], [{"type": "image"}]], ids=str)
 def test_an_unknown_role_is_sent_as_it_came(format: str, content: object) -> None:
     """Whatever stands in such a message: nothing is demanded of it, and it does not cost the history."""
     key = "parts" if format == "gemini" else "content"

@@ -30,7 +30,10 @@ RULES = (
         statement="A signature is genuine, and only good for the model that made it.",
         mend="Thinking of another model, and thinking whose signature can be none, is left out.",
         error="messages.{i}.content.{j}: Invalid `signature` in `thinking` block",
-        texts=(r"invalid '?signature'? in '?(?:redacted_)?thinking'? block",),
+        texts=(
+            "invalid 'data' in 'redacted_thinking' block",
+            r"invalid '?signature'? in '?(?:redacted_)?thinking'? block",
+        ),
         evidence="vybestack/llxprt-code#2335, can1357/oh-my-pi#6379, weave-os/router#279, openclaw/openclaw#91205",
     ),
     Rule(
@@ -141,6 +144,7 @@ RULES = (
             "the image appears to be a {seen} image"
         ),
         texts=(
+            r"base64\.data: invalid base64 data",
             r"(?:message|data|base64|source|invalid_request_error)\W{1,8}could not process image",
             r"does not match the provided media type",
             r"the image appears to be an? image/\w+ image",

@@ -9,7 +9,6 @@ MEDIA_RULES = by_id(
         id="OAI-IMG-EMPTY",
         statement="A picture has an address, a sound data, and a file data or an id.",
         mend="It is left out and reported.",
-        error="Missing required parameter: 'messages[{i}].content[{j}].image_url.url'.",
         texts=(r"missing required parameter: 'messages\[\d+\]\.content\[\d+\]\.(image_url|input_audio|file)",),
         certainty="D",
         evidence="the API reference of OpenAI",

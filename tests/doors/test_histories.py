@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from suture.cli.numbers import as_they_came
 from tests.doors.shell import on_terminal, suture
 
 USER = {"role": "user", "content": "hi"}
@@ -78,10 +80,54 @@ def test_heal_keeps_the_shape(tmp_path: Path, name: str, given: str, expected: o
     [("history.jsonl", "\n"), ("history.ndjson", "\r\n"), ("history.txt", ""), ("history", "\n")],
 )
 def test_heal_keeps_a_message_per_line(tmp_path: Path, name: str, end: str) -> None:
-    """JSONL stays JSONL, whatever its line ends and whether its last line has one."""
-    given = (end or "\n").join(json.dumps(message) for message in BROKEN) + end
-    said = suture("heal", write(tmp_path / name, given))
-    assert (said.status, said.out) == (0, lines(HEALED))
+    """JSONL stays JSONL, with the line ends that it had, and one at its end where there was one."""
+    given, healed = ((end or "\n").join(json.dumps(message) for message in each) + end for each in (BROKEN, HEALED))
+    file = write(tmp_path / name, given)
+    assert (suture("heal", file).status, suture("heal", file).out) == (0, healed)
+
+
+NUMBERS = (
+    '{"a": 1.0, "b": 0.1000000000000000055, "c": [1E-7, 1.50, 5e-324, 123456789012345678901234567890]}',
+    '{"a": [1e3, 1000.0], "b": [-0, 0, 0.0, -0.0]}',
+    '{"a": "1.0e3, \\" 0.10", "b": 0.10}',
+)
+
+
+@pytest.mark.parametrize("numbers", NUMBERS)
+@pytest.mark.parametrize("is_pretty", [False, True])
+def test_numbers_stay_as_they_were_written(tmp_path: Path, numbers: str, is_pretty: bool) -> None:
+    """Mending does not write anew what no healing touched; so it is in a data set, and where files become one."""
+    given, healed = (
+        json.dumps({"metadata": "HERE", "messages": each}, indent=2 if is_pretty else None).replace('"HERE"', numbers)
+        for each in (BROKEN, HEALED)
+    )
+    file = write(tmp_path / "h.json", given)
+    out = suture("heal", file).out
+    assert out == healed if not is_pretty else numbers_in(out) == numbers_in(healed)
+    assert numbers_in(suture("heal", file, file).out) == numbers_in(healed) * 2
+    if not is_pretty:
+        data = write(tmp_path / "set.jsonl", f"{given}\n" * 2)
+        assert suture("heal", data).out == f"{healed}\n" * 2
+
+
+def numbers_in(text: str) -> list[str]:
+    return re.findall(r"(?<![\w.\"])-?\d[\d.eE+-]*", text)
+
+
+@pytest.mark.parametrize(
+    ("content", "written", "expected"),
+    [
+        (b"[1.0e3, 0.10, 0.1]", b"[1000.0, 0.1, 0.1]", b"[1.0e3, 0.10, 0.1]"),
+        (b"[1.0e3, 0.10, 0.1]", b"[1000.0, 0.1]", b"[1.0e3, 0.1]"),  # which of them is gone nobody knows
+        (b"[0.10, 0.10]", b"[0.1, 0.1, 0.1]", b"[0.10, 0.10, 0.10]"),
+        (b'["0.10", 1]', b'["0.1", "0.10", 0.1, 1]', b'["0.1", "0.10", 0.1, 1]'),
+        (b'["\\"", 0.10]', b'["\\"", 0.1]', b'["\\"", 0.10]'),
+        (b"[]", b"[0.1]", b"[0.1]"),
+    ],
+)
+def test_a_number_is_that_of_its_value(content: bytes, written: bytes, expected: bytes) -> None:
+    """Texts are none, and a number whose value was written in two ways is only written as one of them in its place."""
+    assert as_they_came(written, content) == expected
 
 
 @pytest.mark.parametrize("given", [json.dumps(VALID, indent=7), lines(VALID), lines(VALID).replace("\n", "\n\n")])

@@ -151,3 +151,37 @@ def test_calls_that_somebody_spoke_behind_are_answered(pending: Literal["answer"
     healed = heal(history, "openai-chat", pending=pending)
     assert [change.code for change in healed.changes] == ["CALL_UNANSWERED"]
     assert len(healed.history) == 4  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("content", ["", None, [], [{}], [{"type": "image"}]], ids=str)
+def test_an_unknown_role_is_sent_as_it_came(format: str, content: object) -> None:
+    """Whatever stands in such a message: nothing is demanded of it, and it does not cost the history."""
+    key = "parts" if format == "gemini" else "content"
+    message: Json = {"role": "of tomorrow", key: [] if format == "gemini" and not isinstance(content, list) else content}
+    asked = RESULTS[format]("x")[0]
+    healed = heal([asked, message], format)
+    assert [found for found in diagnose(healed.history, format) if found.refused] == []
+    if format != "gemini":  # which has two roles, and reads all others as one of them
+        assert healed.history == [asked, message]
+
+
+def test_what_a_message_of_another_format_loses_is_told() -> None:
+    """Read as what it is, it leaves behind what only its own provider reads: each field and mark at its place."""
+    use = {"type": "tool_use", "id": "t1", "name": "f", "input": {}}
+    answer = {"type": "tool_result", "tool_use_id": "t1", "content": "x"}
+    text = {"type": "text", "text": "y", "cache_control": {"type": "ephemeral"}}
+    call = {"id": "c1", "type": "function", "index": 0, "function": {"name": "f", "arguments": "{}"}}
+    history = [
+        ASKED,
+        {"role": "assistant", "content": [use]},
+        {"role": "user", "content": [answer]},
+        {"role": "assistant", "name": "bob", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": [text]},
+    ]
+    lost = [(change.path, change.code, change.detail) for change in heal(history, "anthropic").changes if change.detail]
+    assert lost == [
+        ("messages[3]", "FIELD_UNKNOWN", '{"name": "bob"}'),
+        ("messages[3].tool_calls[0]", "FIELD_UNKNOWN", '{"index": 0}'),
+        ("messages[4].content[0]", "CACHE_MARKS", '{"cache_control": {"type": "ephemeral"}}'),
+    ]

@@ -19,6 +19,7 @@ from typing import BinaryIO, Literal, NamedTuple, NoReturn, Protocol, TypeAlias,
 
 from suture.cli.console import json_bytes, reason_of
 from suture.cli.layout import layout_of
+from suture.cli.numbers import as_they_came
 from suture.cli.parsing import BOM, broken, decoded, format_of, history_of, kind_of, line_of
 from suture.errors import HistoryError, UnhealableHistory
 
@@ -66,16 +67,22 @@ class HistoryFile:
         """That history in this file's shape and layout."""
         if history is self.history:
             return self.content
+        written = as_they_came(self._anew(history), self.content)
+        return written if self.content.endswith(b"\n") else written.rstrip(b"\r\n")
+
+    def _anew(self, history: object) -> bytes:
         if self.shape == "json":
             return layout_of(self.content).written(history)
-        line = layout_of(self.content.lstrip().partition(b"\n")[0])
+        line = layout_of(b"".join(self.content.lstrip().partition(b"\n")[:2]))
         if self.shape == "lines" and isinstance(history, list):
             return b"".join(line.written(message) for message in history)
         return line.written(history)
 
     def in_a_line(self, history: object) -> bytes:
         """That history as a line of a data set."""
-        return self.written(history) if self.shape == "line" else json_bytes(history, indent=None)
+        if self.shape == "line":
+            return self.written(history)
+        return as_they_came(json_bytes(history, indent=None), self.content)
 
 
 class Broken(NamedTuple):

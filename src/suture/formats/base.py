@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 from suture.formats.limits import Limits
-from suture.formats.rule import Finding, Rule
+from suture.formats.rule import Finding, Rule, Severity
 from suture.messages import Message, Part, System, ToolResult
 
 Json: TypeAlias = dict[str, Any]
@@ -102,6 +102,19 @@ class Settled(NamedTuple):
     case: str = ""
 
 
+class Flaw(NamedTuple):
+    """What is wrong with the content of a picture, sound or file: the code of the finding, and the words for it.
+
+    `instead` is the part as it can only be meant; None where it cannot be sent. `severity` is that of the finding, where it
+    is not the rule's.
+    """
+
+    code: str
+    why: str
+    instead: Json | None = None
+    severity: Severity | None = None
+
+
 class Format(Protocol):
     """One wire format."""
 
@@ -145,6 +158,12 @@ class Format(Protocol):
 
     def readable(self, part: Part) -> Part | None:
         """The part without what nothing can be read in; None where that is all of it, the very part where it is none."""
+
+    def flaw(self, part: Part) -> Flaw | None:
+        """What is wrong with the content of a picture, sound or file as it would be written; None where nothing is."""
+
+    def part_of(self, raw: Json, /) -> Part:
+        """A part as it stands in a message, read."""
 
     def is_sound(self, part: Part) -> bool:
         """Whether a part that is kept as it came could be read; what is not sound is no part of a request of our own."""

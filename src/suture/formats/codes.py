@@ -79,10 +79,11 @@ CODES: Mapping[str, str] = {
     # Pictures and documents
     "IMAGE_ROLE": "a picture or file stands where none may",
     "IMAGE_BESIDE": "a picture of a result stands beside it",
-    "IMAGE_EMPTY": "a picture has no data",
+    "IMAGE_EMPTY": "a picture, sound or file holds nothing",
+    "IMAGE_SHAPE": "what a picture, sound or file holds is not in the form that it has here",
     "IMAGE_BYTES": "a picture is too large",
     "IMAGE_DIMENSION": "a picture has too many pixels in a direction",
-    "IMAGE_UNSUPPORTED": "a picture is of a kind that is not taken, or is not what it says",
+    "IMAGE_UNSUPPORTED": "a picture or file is of a kind that is not taken, is not what it says, or is no base64",
     "DOCUMENT_ALONE": "a document stands without words",
     "DOCUMENT_NAME": "the name of a document is not taken",
     # Thinking

@@ -9,6 +9,7 @@ import msgspec
 from suture.formats.base import Format, Json, Left, Offer, model_of
 from suture.formats.limits import Limits
 from suture.healing.faults import is_partial
+from suture.healing.flaws import as_meant
 from suture.healing.given import checked
 from suture.healing.healing import requested
 from suture.healing.losses import losses, of_tools
@@ -58,7 +59,7 @@ def converted(history: object, source: Format, form: Format, limits: Limits) -> 
     decoded = source.decode(raw)
     # Nobody says which model made a turn; the one that the request names is the one that was spoken with.
     maker = Origin(source.name, model=model_of(given.request, source))
-    messages: list[Message] = [*lifted, *[_made_by(message, maker) for message in decoded.messages]]
+    messages: list[Message] = [*lifted, *[_made_by(as_meant(message, source), maker) for message in decoded.messages]]
 
     def places(at: int) -> list[str]:
         if at < len(lifted):

@@ -6,7 +6,7 @@ are and written in the format of the rest.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -14,11 +14,12 @@ import msgspec
 
 from suture.errors import HistoryError, UnknownFormat
 from suture.formats import FORMATS, KIN, format_of
-from suture.formats.base import Format, Json
+from suture.formats.base import Decoded, Format, Json
 from suture.formats.handoff import HANDOFF
 from suture.formats.limits import Limits
 from suture.formats.rule import Finding, finding
 from suture.formats.wire import index_in, messages_of, moved, text_id
+from suture.healing.losses import losses
 from suture.healing.surrogates import is_sendable, without_surrogates
 from suture.healing.work import Change, Lost, as_text
 from suture.messages import Image, Message, Part, Reasoning, ToolCall, ToolResult
@@ -139,7 +140,9 @@ def _translated(given: Given, foreign: dict[int, _Foreign], form: Format) -> Giv
             homes += [given.homes[index] for index in indexes]
             continue
         other = format_of(name)
-        decoded = other.decode([raw[index] for index in indexes])
+        theirs = [raw[index] for index in indexes]
+        decoded = other.decode(theirs)
+        changes += _losses(theirs, decoded, other, form, [given.homes[index] for index in indexes])
         for message, home in zip(decoded.messages, decoded.homes, strict=True):
             index = given.homes[indexes[home]]
             fitting, gone = _fitting(message, form)
@@ -153,6 +156,17 @@ def _translated(given: Given, foreign: dict[int, _Foreign], form: Format) -> Giv
             mixed.append(finding(HANDOFF["X-MIXED"], _CODE, path, sentence))
             changes.append(Change(code=_CODE, rules=("X-MIXED",), path=path, action=f"read it as {name}'s"))
     return Given({**given.request, form.key: out}, homes, changes, mixed)
+
+
+def _losses(raw: Sequence[Json], decoded: Decoded, source: Format, form: Format, homes: Sequence[int]) -> Iterator[Change]:
+    """What the messages had for their own provider alone; `homes` are their indexes in the history."""
+
+    def places(at: int) -> list[str]:
+        home = decoded.homes[at]
+        paths = source.places(raw, decoded, home)[at]
+        return [moved(f"{form.key}{path.removeprefix(source.key)}", form.key, homes[home]) for path in paths]
+
+    return losses(decoded.messages, range(len(decoded.messages)), places, source, form.limits(""))
 
 
 def _fitting(message: Message, form: Format) -> tuple[Message, list[Part]]:

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from suture.healing.calls import IDS, arguments, names, pairs, result_names
 from suture.healing.empty import blanks, empties, failures
 from suture.healing.fields import fields
+from suture.healing.flaws import flaws
 from suture.healing.functions import functions
 from suture.healing.hollow import hollow
 from suture.healing.items import ITEMS, chain, items, led_nowhere
@@ -51,11 +52,13 @@ _SERVERS = frozenset(
 )
 _THOUGHTS = frozenset(("THINKING_MODIFIED", "THINKING_DISABLED_FINAL"))
 _PICTURES = frozenset(("IMAGE_EMPTY", "IMAGE_UNSUPPORTED", "IMAGE_DIMENSION", "IMAGE_BYTES"))
+_FLAWS = frozenset(("IMAGE_EMPTY", "IMAGE_SHAPE", "IMAGE_UNSUPPORTED"))
 _BLANK = frozenset(("TEXT_EMPTY", "TEXT_BLANK", "RESULT_EMPTY_ERROR", "MESSAGE_EMPTY"))
 _EMPTY = (
     _BLANK
     | _SERVERS
     | _THOUGHTS
+    | _FLAWS
     | frozenset(("CONTENT_NULL", "FIELD_UNKNOWN", "THINKING_UNSIGNED", "THINKING_FOREIGN", "BLOCK_UNKNOWN"))
 )
 
@@ -82,6 +85,7 @@ PASSES: tuple[tuple[Pass, frozenset[str] | None], ...] = (
     (order, frozenset(("CALL_NOT_TAIL",))),
     (servers, _SERVERS),
     (signatures, frozenset(("SIGNATURE_FORM",))),
+    (flaws, _FLAWS),
     (pictures, frozenset(("IMAGE_ROLE",))),
     (media, _PICTURES),
     (pictures_apart, frozenset(("CONTENT_SHAPE",))),

@@ -13,10 +13,12 @@ from suture.formats.anthropic import thinking
 from suture.formats.anthropic.blocks import continues, is_a, source_of
 from suture.formats.anthropic.images import Picture
 from suture.formats.anthropic.images import findings as of_pictures
-from suture.formats.anthropic.rules import RULES
+from suture.formats.anthropic.media import flaw_of
+from suture.formats.anthropic.rules import RULE_OF, RULES
 from suture.formats.anthropic.servers import Caller, Reference, Servers
 from suture.formats.base import Json
 from suture.formats.limits import Limits
+from suture.formats.media import sentence as flaw_sentence
 from suture.formats.pairs import Call, Pairs, Stray
 from suture.formats.rule import Finding, Severity, by_place, finding
 from suture.formats.wire import (
@@ -33,9 +35,9 @@ from suture.formats.wire import (
 MAX_CACHE_MARKS = 4
 
 _MESSAGE = frozenset(("role", "content"))
+_SOURCED = ("image", "document")
 _BLOCKS = frozenset(
     (
-        "document",
         "search_result",
         "container_upload",
         "compaction",
@@ -221,8 +223,8 @@ class _Check:
                 self._misplaced(index, at, "tool_use", role)
             elif kind in ("thinking", "redacted_thinking"):
                 self._signed(index, at, block, role)
-            elif kind == "image":
-                self.pictures.append(Picture(index, at, f"messages[{index}].content[{at}]", block))
+            elif kind in _SOURCED:
+                self._source(index, at, f"messages[{index}].content[{at}]", block)
             elif is_server_part(block):
                 if role == "assistant":
                     servers += 1
@@ -274,12 +276,19 @@ class _Check:
                 kind = part.get("type")
                 if kind == "text" and not str(part.get("text") or "").strip():
                     self._blank(f"{path}.content[{nth}]", index, at, part.get("text"), marked="cache_control" in part)
-                elif kind == "image":
-                    self.pictures.append(Picture(index, at, f"{path}.content[{nth}]", part))
+                elif kind in _SOURCED:
+                    self._source(index, at, f"{path}.content[{nth}]", part)
                 elif kind == "tool_reference" and isinstance(name := part.get("tool_name"), str):
                     self.servers.references.append(Reference(index, f"{path}.content[{nth}]", name))
         if block.get("is_error") is True and not _says_something(content):
             self.add("RESULT_EMPTY_ERROR", "ANT-ERR-EMPTY", path, "The error says nothing.", _text(id), i=index, j=at)
+
+    def _source(self, index: int, at: int, path: str, block: Json) -> None:
+        """A picture or document; of the data of pictures more is said where all of them are known."""
+        if flaw := flaw_of(block):
+            self.add(flaw.code, RULE_OF[flaw.code], path, flaw_sentence(flaw), i=index, j=at)
+        elif block["type"] == "image":
+            self.pictures.append(Picture(index, at, path, block))
 
     def _misplaced(self, index: int, at: int, kind: str, role: str) -> None:
         path = f"messages[{index}].content[{at}]"

@@ -14,9 +14,10 @@ from typing import Any, ClassVar
 
 from suture.formats.anthropic import check as anthropic_check
 from suture.formats.anthropic import settling, tools, write
+from suture.formats.anthropic.media import flaw_of
 from suture.formats.anthropic.rules import RULE_OF, RULES
 from suture.formats.anthropic.write import NAME
-from suture.formats.base import Choice, Decoded, Json, Left, Offer, Rewritten, Settled, Written, split
+from suture.formats.base import Choice, Decoded, Flaw, Json, Left, Offer, Rewritten, Settled, Written, split
 from suture.formats.limits import Limits, Pictures
 from suture.formats.rule import Finding, Rule
 from suture.formats.wire import (
@@ -161,6 +162,15 @@ class Anthropic:
     def readable(self, part: Part) -> Part | None:
         """The part; none that is kept as it came without a type, or as a text of something else."""
         return None if type(part) is Opaque and not has_words(part.raw, _WORDS) else part
+
+    def flaw(self, part: Part) -> Flaw | None:
+        """What is wrong with the source of a picture or document as it would be written."""
+        block = write.block_of(part)
+        return None if block is None else flaw_of(block)
+
+    def part_of(self, raw: Json) -> Part:
+        """A block, read."""
+        return part_of(raw)
 
     def is_sound(self, part: Part) -> bool:
         """Whether a part that is kept as it came has what a block needs."""
@@ -359,7 +369,8 @@ def _source(block: Json) -> dict[str, str] | None:
     if not isinstance(source, dict) or _SOURCES.get(str(source.get("type"))) != source.keys():
         return None
     fields = {key: value for key, value in source.items() if key != "type" and isinstance(value, str)}
-    return fields if len(fields) == len(source) - 1 else None
+    is_whole = len(fields) == len(source) - 1 and not fields.get("url", "").startswith("data:")
+    return fields if is_whole else None
 
 
 def _ext(raw: Json, known: frozenset[str], **shape: object) -> Ext | None:

@@ -94,7 +94,10 @@ RULES = (
         statement="Names of tools are up to 64 letters, digits, _ and -.",
         mend="Other characters become _, the same way in the tools and in the history.",
         error="messages.{i}.content.{j}.tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,64}$'",
-        texts=(r"name'?: string should match pattern '\^\[a-za-z0-9_-\]\{1,\d{1,3}\}\$'",),
+        texts=(
+            r"tool_use\.name: string should have at (?:most|least) \d+ character",
+            r"name'?: string should match pattern '\^\[a-za-z0-9_-\]\{1,\d{1,3}\}\$'",
+        ),
         certainty="D",
     ),
     Rule(

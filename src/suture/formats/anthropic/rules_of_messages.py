@@ -96,6 +96,7 @@ RULES = (
         statement="Roles are user and assistant.",
         mend="The message is sent as it is.",
         error='messages: Unexpected role "{role}". Allowed roles are "user" or "assistant"',
+        texts=(r"\.role: input should be 'user'",),
         severity="DEG",
         certainty="M",
         healed=False,

@@ -30,7 +30,10 @@ RULES = (
         statement="A signature is genuine, and only good for the model that made it.",
         mend="Thinking of another model, and thinking whose signature can be none, is left out.",
         error="messages.{i}.content.{j}: Invalid `signature` in `thinking` block",
-        texts=(r"invalid '?signature'? in '?(?:redacted_)?thinking'? block",),
+        texts=(
+            "invalid 'data' in 'redacted_thinking' block",
+            r"invalid '?signature'? in '?(?:redacted_)?thinking'? block",
+        ),
         evidence="vybestack/llxprt-code#2335, can1357/oh-my-pi#6379, weave-os/router#279, openclaw/openclaw#91205",
     ),
     Rule(
@@ -116,10 +119,21 @@ RULES = (
     ),
     Rule(
         id="ANT-IMG-EMPTY",
-        statement="A picture is not empty.",
-        mend="A text says that it was omitted and why.",
+        statement="A picture or document has a source, and that is not empty.",
+        mend="For a picture without data a text says that it was omitted; what has no source is left out and reported.",
         error="messages.{i}.content.{j}.image.source.base64: image cannot be empty",
+        texts=(
+            r"\.(?:image|document)\.source(?:\.base64|\.url|\.file|\.text)?(?:\.data|\.url|\.file_id)?: field required",
+            "pdf cannot be empty",
+        ),
         evidence="anthropics/claude-code#12750, #34943, #55208",
+    ),
+    Rule(
+        id="ANT-IMG-SHAPE",
+        statement="A source says of which type it is, base64 its media type, and an address holds no data.",
+        mend="The type is read from what the source holds, and data are taken out of an address.",
+        texts=(r"\.source: unable to extract tag using discriminator 'type'",),
+        certainty="D",
     ),
     Rule(
         id="ANT-IMG-BAD",
@@ -130,6 +144,7 @@ RULES = (
             "the image appears to be a {seen} image"
         ),
         texts=(
+            r"base64\.data: invalid base64 data",
             r"(?:message|data|base64|source|invalid_request_error)\W{1,8}could not process image",
             r"does not match the provided media type",
             r"the image appears to be an? image/\w+ image",

@@ -18,14 +18,16 @@ from suture.formats.bedrock.blocks import (
     pieces,
 )
 from suture.formats.bedrock.documents import documents_in, fits, stands_alone
+from suture.formats.bedrock.media import MEDIA, flaw_of
 from suture.formats.bedrock.parts import words_in
 from suture.formats.bedrock.rules import RULE_OF, RULES
 from suture.formats.limits import Limits
+from suture.formats.media import sentence as flaw_sentence
 from suture.formats.pairs import Pairs
 from suture.formats.rule import Finding, Severity, finding
 from suture.formats.wire import is_content, kind_of, not_an_object, shape_sentence, text_id
 
-_MEDIA = frozenset(("image", "document", "video"))
+_PICTURES = frozenset(("image", "document", "video"))
 
 
 class BlockCheck:
@@ -98,8 +100,9 @@ class BlockCheck:
             return False
         elif len(block) == 1 and not block.keys() & MEMBERS:
             self._unknown(index, at, next(iter(block)))
-        elif "document" in block:
-            self._has_documents = True
+        elif block.keys() & MEDIA:
+            self._has_documents = self._has_documents or "document" in block
+            self._media(f"messages[{index}].content[{at}]", block, {"i": index, "j": at})
         return "cachePoint" not in block
 
     def _shape(self, index: int, at: int, block: Json) -> None:
@@ -194,8 +197,14 @@ class BlockCheck:
             self.add("RESULT_SHAPE", path, sentence, **facts)
         elif len(part) != 1:
             self.add("BLOCK_SHAPE", path, "A block has one member.", **facts)
-        if not self.limits.images_in_results and part.keys() & _MEDIA:
+        if part.keys() & MEDIA:
+            self._media(path, part, facts)
+        if not self.limits.images_in_results and part.keys() & _PICTURES:
             self.add("IMAGE_ROLE", path, "This model takes words alone in results.", **facts)
+
+    def _media(self, path: str, block: Json, facts: Mapping[str, str | int]) -> None:
+        if flaw := flaw_of(block):
+            self.put(flaw.code, path, flaw_sentence(flaw), None, facts, flaw.severity)
 
     def _reasoning(self, index: int, at: int, inner: object, role: str) -> None:
         path = f"messages[{index}].content[{at}]"

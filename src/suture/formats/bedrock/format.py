@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
-from suture.formats.base import Choice, Decoded, Json, Left, Offer, Rewritten, Settled, Written, is_whole
+from suture.formats.base import Choice, Decoded, Flaw, Json, Left, Offer, Rewritten, Settled, Written, is_whole
 from suture.formats.bedrock import check as bedrock_check
 from suture.formats.bedrock import tools, write
 from suture.formats.bedrock.blocks import MEMBERS, Answer, arranged, blocks_of, is_nameless, pieces
 from suture.formats.bedrock.cache import without_marks
 from suture.formats.bedrock.documents import with_named_documents
+from suture.formats.bedrock.media import flaw_of
 from suture.formats.bedrock.models import family_of, takes_prefill
 from suture.formats.bedrock.parts import NAME, SHAPE, block_of, is_block, part_of, unsaid
 from suture.formats.bedrock.rules import RULE_OF, RULES
@@ -111,6 +112,15 @@ class Bedrock:
     def readable(self, part: Part) -> Part | None:
         """The part; none that is kept as it came with a type, as other APIs have it, and no member of ours."""
         return None if type(part) is Opaque and is_nameless(part.raw) else part
+
+    def flaw(self, part: Part) -> Flaw | None:
+        """What is wrong with the content of a picture, sound or document as it would be written."""
+        block = block_of(part)
+        return None if block is None else flaw_of(block)
+
+    def part_of(self, raw: Json) -> Part:
+        """A block of one member, read."""
+        return part_of(raw, "block")
 
     def is_sound(self, part: Part) -> bool:
         """Whether a part that is kept as it came is one block of a kind that is not read here."""

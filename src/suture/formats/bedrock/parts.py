@@ -27,9 +27,9 @@ _THOUGHT = frozenset(("text", "signature", "reasoningText"))
 _MEDIA = frozenset(("format", "source"))
 _DOCUMENT = frozenset(("format", "source", "name"))
 
-_IMAGES = frozenset(("png", "jpeg", "gif", "webp"))
+IMAGES = frozenset(("png", "jpeg", "gif", "webp"))
 _SOUNDS = {"mp3": "mp3", "mpeg": "mp3", "wav": "wav", "x-wav": "wav", "wave": "wav"}
-_DOCUMENTS = {
+DOCUMENTS = {
     "pdf": "application/pdf",
     "csv": "text/csv",
     "doc": "application/msword",
@@ -40,7 +40,7 @@ _DOCUMENTS = {
     "txt": "text/plain",
     "md": "text/markdown",
 }
-_FORMATS = {kind: format for format, kind in _DOCUMENTS.items()}
+FORMATS = {kind: format for format, kind in DOCUMENTS.items()}
 
 # Reading --------------------------------------------------------------------------------------
 
@@ -59,14 +59,14 @@ def part_of(block: Json, path: str) -> Part:
         return _reasoning(block, path)
     match block:
         case {"image": {"format": str() as format, "source": {"bytes": str() | bytes() as data, **more}} as inner} if (
-            format in _IMAGES and not more
+            format in IMAGES and not more
         ):
             return Image(_base64(data), media_type=f"image/{format}", ext=_ext(rest(inner, _MEDIA), data))
         case {"document": {"format": str() as format, "source": {"bytes": str() | bytes() as data, **more}} as inner} if (
-            format in _DOCUMENTS and not more and isinstance(inner.get("name"), str)
+            format in DOCUMENTS and not more and isinstance(inner.get("name"), str)
         ):
             ext = _ext(rest(inner, _DOCUMENT), data)
-            return File(_base64(data), media_type=_DOCUMENTS[format], name=inner["name"], ext=ext)
+            return File(_base64(data), media_type=DOCUMENTS[format], name=inner["name"], ext=ext)
         case {"audio": {"format": str() as format, "source": {"bytes": str() | bytes() as data, **more}} as inner} if (
             not more
         ):
@@ -239,12 +239,12 @@ def _kind_of(part: Image | File | Audio) -> str:
 def _image_format(part: Image) -> str | None:
     subtype = (_kind_of(part) or "image/png").removeprefix("image/")
     subtype = "jpeg" if subtype == "jpg" else subtype
-    return subtype if subtype in _IMAGES else None
+    return subtype if subtype in IMAGES else None
 
 
 def _document_format(part: File) -> str | None:
     """By media type, else by the ending of the name."""
-    if (kind := _kind_of(part)) in _FORMATS:
-        return _FORMATS[kind]
+    if (kind := _kind_of(part)) in FORMATS:
+        return FORMATS[kind]
     ending = (part.name or "").rpartition(".")[2].lower()
-    return ending if ending in _DOCUMENTS else None if kind or "." in (part.name or "") else "pdf"
+    return ending if ending in DOCUMENTS else None if kind or "." in (part.name or "") else "pdf"

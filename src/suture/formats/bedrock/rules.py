@@ -7,6 +7,7 @@ rules of those that hold here too are Anthropic's own.
 from __future__ import annotations
 
 from suture.formats.anthropic.rules import RULES as ANTHROPIC
+from suture.formats.bedrock.rules_of_media import MEDIA_RULE_OF, MEDIA_RULES
 from suture.formats.rule import Rule, by_id
 
 # Those of Anthropic's rules that a history for Claude behind Bedrock can break, and that Converse has none of its own for.
@@ -246,10 +247,12 @@ RULES = by_id(
         certainty="D",
         healed=False,
     ),
+    *MEDIA_RULES.values(),
     *[ANTHROPIC[id] for id in _OF_CLAUDE],
 )
 
 RULE_OF = {
+    **MEDIA_RULE_OF,
     "CALL_UNANSWERED": "BDR-RESULT-MISSING",
     "RESULT_ORPHAN": "BDR-RESULT-EXTRA",
     "RESULT_DUPLICATE": "BDR-RESULT-EXTRA",

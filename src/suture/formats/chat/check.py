@@ -8,26 +8,32 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
-from suture.formats.base import Json
+from suture.formats.base import Flaw, Json
 from suture.formats.chat.demands import Demand
 from suture.formats.chat.found import Found
 from suture.formats.chat.objects import is_object_text
 from suture.formats.chat.unnamed import with_ids
 from suture.formats.limits import Limits
+from suture.formats.media import sentence as flaw_sentence
 from suture.formats.pairs import Pairs, Stray
 from suture.formats.rule import Finding, Rule, by_place
 from suture.formats.wire import is_content, kind_of, not_a_list, not_an_object, not_content, shape_sentence, text_id
 
 # Roles of whose messages it is known that pictures do not stand in them.
 _PICTURELESS = frozenset(("system", "developer", "assistant", "tool"))
+# Messages of other roles are sent as they came, whatever they hold.
+_KNOWN = _PICTURELESS | {"user", "function"}
 _SPEAKS = ("refusal", "audio", "function_call")
 
 
+FlawOf: TypeAlias = Callable[[Json], Flaw | None]
+
+
 class Check:
-    """One reading of a request. `kinds` are the types of parts that the format knows."""
+    """One reading of a request. `kinds` are the types of parts that the format knows, `flaw_of` says what one lacks."""
 
     def __init__(
         self,
@@ -36,11 +42,13 @@ class Check:
         rules: Mapping[str, Rule],
         rule_of: Mapping[str, str],
         kinds: frozenset[str],
+        flaw_of: FlawOf,
     ) -> None:
         self.request = request
         self.messages: list[Json] = request["messages"] if limits.ids_needed else with_ids(request["messages"])
         self.limits = limits
         self.kinds = kinds
+        self.flaw_of = flaw_of
         self.longest = limits.id_length or 1 << 30
         self.id_fits = re.compile(limits.id_pattern).search
         self.name_fits = re.compile(limits.name_pattern).search
@@ -68,7 +76,7 @@ class Check:
                     self._other(index, role)
                 elif len(message) > 2 and isinstance(calls := message.get("tool_calls"), list):
                     self._misplaced(index, role, len(calls))
-            if not isinstance(content, str):
+            if not isinstance(content, str) and role in _KNOWN:
                 self._content(index, message, role, content)
         self._pairing(open_tail=open_tail)
         for demand in demands:
@@ -154,6 +162,8 @@ class Check:
             elif kind not in self.kinds:
                 sentence = f"The part is of the unknown type {kind!r}; it is sent as it is."
                 self.add("BLOCK_UNKNOWN", path, sentence, severity="DEG")
+            if kind != "text" and (flaw := self.flaw_of(part)):
+                self.add(flaw.code, path, flaw_sentence(flaw), severity=flaw.severity, i=index, j=at)
 
     # Calls
 

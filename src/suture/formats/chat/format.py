@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from suture.formats.base import Choice, Decoded, Json, Left, Offer, Rewritten, Settled, Written
+from suture.formats.base import Choice, Decoded, Flaw, Json, Left, Offer, Rewritten, Settled, Written
 from suture.formats.chat import functions
-from suture.formats.chat.check import Check
+from suture.formats.chat.check import Check, FlawOf
 from suture.formats.chat.demands import DEMANDS, Demand
 from suture.formats.chat.read import DETAILS, Reader, ReadPart
 from suture.formats.chat.settling import settled
@@ -46,6 +46,7 @@ class Chat:
     kinds: ClassVar[frozenset[str]]
     demands: ClassVar[tuple[Demand, ...]] = DEMANDS
     read_part: ClassVar[ReadPart]
+    flaw_of: ClassVar[FlawOf]
     writer: ClassVar[Writer]
 
     def misfit(self, message: Json) -> str | None:
@@ -54,7 +55,9 @@ class Chat:
 
     def check(self, request: Json, limits: Limits, *, open_tail: bool) -> list[Finding]:
         """Every rule that the request breaks, by place."""
-        return Check(request, limits, self.rules, self.rule_of, self.kinds).run(self.demands, open_tail=open_tail)
+        return Check(request, limits, self.rules, self.rule_of, self.kinds, type(self).flaw_of).run(
+            self.demands, open_tail=open_tail
+        )
 
     def decode(self, messages: Sequence[Json], *, arguments: bool = True) -> Decoded:
         """The neutral messages, one each."""
@@ -72,6 +75,15 @@ class Chat:
     def readable(self, part: Part) -> Part | None:
         """The part; none that is kept as it came without a type, or as a text without words."""
         return None if type(part) is Opaque and not has_words(part.raw, _WORDS) else part
+
+    def flaw(self, part: Part) -> Flaw | None:
+        """What is wrong with the content of a picture, sound or file as it would be written."""
+        raw = self.writer.part(part)
+        return None if raw is None else type(self).flaw_of(raw)
+
+    def part_of(self, raw: Json) -> Part:
+        """A part of a list of content, read."""
+        return type(self).read_part(raw)
 
     def is_sound(self, part: Part) -> bool:
         """Whether a part that is kept as it came has a type."""

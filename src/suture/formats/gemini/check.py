@@ -9,6 +9,7 @@ import re
 from typing import Literal
 
 from suture.formats.base import Json
+from suture.formats.gemini.media import flaw_of
 from suture.formats.gemini.parts import (
     KINDS,
     Piece,
@@ -24,10 +25,11 @@ from suture.formats.gemini.parts import (
     signature_of,
     text_of,
 )
-from suture.formats.gemini.rules import RULES
+from suture.formats.gemini.rules import RULE_OF, RULES
 from suture.formats.gemini.tools import declarations
 from suture.formats.gemini.turns import Mark, Stray, Turns
 from suture.formats.limits import Limits
+from suture.formats.media import sentence as flaw_sentence
 from suture.formats.rule import Finding, by_place, finding
 from suture.formats.wire import kind_of, text_id
 
@@ -250,6 +252,7 @@ class _Check:
         kind = held[0] if held else ""
         if kind in ("inlineData", "fileData"):
             inner(raw, kind, path)
+            self._media(path, raw, i, at)
         if not kind or (kind == "text" and text_of(raw, path) == ""):
             self._hollow(path, raw, i, at)
         elif kind not in KINDS:
@@ -262,6 +265,11 @@ class _Check:
             rule = RULES["GEM-SIG-PLACE"]
             self.found.append(finding(rule, "SIGNATURE_PLACE", path, sentence, severity="DEG", facts={"i": i, "j": at}))
         return kind
+
+    def _media(self, path: str, raw: Json, i: int, at: int) -> None:
+        if flaw := flaw_of(raw):
+            rule, facts = RULES[RULE_OF[flaw.code]], {"i": i, "j": at}
+            self.found.append(finding(rule, flaw.code, path, flaw_sentence(flaw), facts=facts, severity=flaw.severity))
 
     def _form(self, signature: str, i: int, at: int) -> None:
         if not self.signature_fits(signature):
@@ -339,7 +347,10 @@ class _Check:
         if not isinstance(given := response.get("response"), dict):
             sentence = f"The response is {kind_of(given)}, not an object."
             self.add("RESULT_SHAPE", "GEM-RESP-OBJ", path, sentence, mark.id, i=i, j=at)
-        if pictures_in(response, f"{path}.functionResponse") and not self.takes_pictures:
+        pictures = pictures_in(response, f"{path}.functionResponse") or []
+        for nth, picture in enumerate(pictures):
+            self._media(f"{path}.functionResponse.parts[{nth}]", picture, i, at)
+        if pictures and not self.takes_pictures:
             sentence = "The functionResponse holds pictures, which only Gemini 3 takes there."
             self.add("IMAGE_ROLE", "GEM-IMG-RESP", path, sentence, mark.id, i=i, j=at)
         return mark

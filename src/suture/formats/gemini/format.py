@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from suture.formats.base import Choice, Decoded, Json, Left, Offer, Rewritten, Settled, Written
+from suture.formats.base import Choice, Decoded, Flaw, Json, Left, Offer, Rewritten, Settled, Written
 from suture.formats.gemini import check as gemini_check
 from suture.formats.gemini import read, tools, write
+from suture.formats.gemini.media import flaw_of
 from suture.formats.gemini.parts import NAME, parts_of, segments
 from suture.formats.gemini.rules import RULE_OF, RULES
 from suture.formats.limits import Limits
@@ -108,6 +109,15 @@ class Gemini:
     def readable(self, part: Part) -> Part | None:
         """The part; no thought that has neither words nor a signature."""
         return None if type(part) is Reasoning and not (part.text or part.signature or part.encrypted) else part
+
+    def flaw(self, part: Part) -> Flaw | None:
+        """What is wrong with the content of a picture, sound or file as it would be written."""
+        raw = write.part_wire(part)
+        return None if raw is None else flaw_of(raw)
+
+    def part_of(self, raw: Json) -> Part:
+        """A part that holds one thing, read."""
+        return read.part_of(raw, "part")
 
     def is_sound(self, part: Part) -> bool:
         """Whether a part that is kept as it came holds one thing that Gemini is known to take."""

@@ -168,7 +168,7 @@ def _call(raw: Json, path: str) -> ToolCall:
 def _media(raw: Json, kind: str, path: str) -> Image | Audio | File | Opaque:
     data = inner(raw, kind, path)
     media, body = field(data, "mimeType"), field(data, "data" if kind == "inlineData" else "fileUri")
-    if not isinstance(body, str) or not (media is None or isinstance(media, str)):
+    if not isinstance(body, str) or not (media is None or (isinstance(media, str) and media)):
         return Opaque(NAME, raw)
     names = ["data" if kind == "inlineData" else "fileUri", *(["mimeType"] if media is not None else [])]
     kept = _kept(raw, kind)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from suture.formats.gemini.rules_of_media import MEDIA_RULE_OF, MEDIA_RULES
 from suture.formats.rule import Rule, by_id
 
 _INVALID = "Request contains an invalid argument."
@@ -71,7 +72,10 @@ RULES = by_id(
             "correctly, and missing thought_signature may lead to degraded model performance. Additional data, function "
             "call `default_api:{name}` , position {n}."
         ),
-        texts=("missing a thought_signature",),
+        texts=(
+            "content block is missing a '?thought_signature",
+            "missing a thought_signature",
+        ),
         evidence="ai.google.dev/gemini-api/docs/thought-signatures, vercel/ai#15550, earendil-works/pi#1829",
         since="2025-11",
         models="Gemini 3 and later",
@@ -89,7 +93,11 @@ RULES = by_id(
         statement="A signature is base64, and Gemini's own.",
         mend="One of another form or maker is left out; on Gemini 3 the stand-in takes its place where one is wanted.",
         error="Invalid value at 'contents[{i}].parts[{j}].thought_signature' (TYPE_BYTES), Base64 decoding failed",
-        texts=("thought_?signature.*base64",),
+        texts=(
+            "corrupted thought signature",
+            "thought signature is not valid",
+            "thought_?signature.*base64",
+        ),
         certainty="C",
         evidence="pi-mono google-shared.ts",
     ),
@@ -109,7 +117,10 @@ RULES = by_id(
             "* GenerateContentRequest.contents[{i}].parts[{j}].data: required oneof field 'data' must have one "
             "initialized field"
         ),
-        texts=("required oneof field 'data'",),
+        texts=(
+            "because it must have a text parameter",
+            "required oneof field 'data'",
+        ),
         evidence="boldsoftware/sketch#68, router-for-me/CLIProxyAPI#1293, 54xzh/FLIT#69",
     ),
     Rule(
@@ -117,7 +128,10 @@ RULES = by_id(
         statement="Roles are user and model, and function or tool for functionResponses alone.",
         mend="Others are read as what they mean; system text moves to systemInstruction, or becomes words of the user's.",
         error="Please use a valid role: user, model.",
-        texts=("use a valid role: user, model",),
+        texts=(
+            "content with system role is not supported",
+            "use a valid role: user, model",
+        ),
         certainty="R",
         evidence="songquanpeng/one-api#1385",
     ),
@@ -240,9 +254,11 @@ RULES = by_id(
         mend="Split pairs are joined, lone halves become U+FFFD.",
         evidence="anthropics/claude-code#3277, link-assistant/hive-mind#1324",
     ),
+    *MEDIA_RULES.values(),
 )
 
 RULE_OF = {
+    **MEDIA_RULE_OF,
     "CALL_UNANSWERED": "GEM-PARITY",
     "RESULT_SPLIT": "GEM-PARITY",
     "RESULT_DUPLICATE": "GEM-PARITY",

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from suture.formats.base import Json
+from suture.formats.chat.check import FlawOf
 from suture.formats.chat.demands import Demand
 from suture.formats.chat.format import NOTES, Chat
 from suture.formats.chat.read import ReadPart
 from suture.formats.chat.write import Writer
 from suture.formats.limits import Limits
 from suture.formats.mistral.demands import MISTRAL
+from suture.formats.mistral.media import flaw_of
 from suture.formats.mistral.parts import NAME, SHAPE_OF_PARTS, part_of, part_wire
 from suture.formats.mistral.rules import RULE_OF, RULES
 from suture.formats.rule import Rule
@@ -32,6 +34,7 @@ class Mistral(Chat):
     )
     demands: ClassVar[tuple[Demand, ...]] = MISTRAL
     read_part: ClassVar[ReadPart] = part_of
+    flaw_of: ClassVar[FlawOf] = flaw_of
     writer: ClassVar[Writer] = Writer(NAME, part_wire)
 
     def limits(self, variant: str) -> Limits:

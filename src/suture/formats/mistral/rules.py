@@ -5,6 +5,7 @@ The texts are searched for in an error in lower case, its quotes and backticks m
 
 from __future__ import annotations
 
+from suture.formats.mistral.rules_of_media import MEDIA_RULE_OF, MEDIA_RULES
 from suture.formats.rule import Rule, by_id
 
 _ORDER = "mistralai/mistral-common src/mistral_common/protocol/instruct/validator.py"
@@ -184,9 +185,11 @@ RULES = by_id(
         texts=("low surrogate", "surrogates not allowed"),
         evidence="anthropics/claude-code#3277, agent0ai/agent-zero#1773",
     ),
+    *MEDIA_RULES.values(),
 )
 
 RULE_OF = {
+    **MEDIA_RULE_OF,
     "CALL_MISPLACED": "MIS-CALL-ROLE",
     "CALL_UNANSWERED": "MIS-COUNT",
     "RESULT_ORPHAN": "MIS-USER-THEN-TOOL",

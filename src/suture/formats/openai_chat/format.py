@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from suture.formats.base import Json
+from suture.formats.chat.check import FlawOf
 from suture.formats.chat.format import Chat
 from suture.formats.chat.read import ReadPart
 from suture.formats.chat.write import Writer
 from suture.formats.limits import Limits
 from suture.formats.openai_chat.dialects import DIALECTS, limits_of
+from suture.formats.openai_chat.media import flaw_of
 from suture.formats.openai_chat.parts import NAME, part_of, part_wire
 from suture.formats.openai_chat.rules import RULE_OF, RULES
 from suture.formats.rule import Rule
@@ -26,6 +28,7 @@ class OpenAIChat(Chat):
     fields: ClassVar[frozenset[str]] = frozenset(("name", "refusal", "audio", "function_call"))
     kinds: ClassVar[frozenset[str]] = frozenset(("text", "image_url", "input_audio", "file", "refusal"))
     read_part: ClassVar[ReadPart] = part_of
+    flaw_of: ClassVar[FlawOf] = flaw_of
     writer: ClassVar[Writer] = Writer(NAME, part_wire)
 
     def limits(self, variant: str) -> Limits:

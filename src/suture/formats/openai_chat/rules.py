@@ -7,6 +7,7 @@ OpenAI stands in `copies`.
 from __future__ import annotations
 
 from suture.formats.openai_chat.copies import COPIES
+from suture.formats.openai_chat.rules_of_media import MEDIA_RULE_OF, MEDIA_RULES
 from suture.formats.rule import Rule, by_id
 
 _UNANSWERED = (
@@ -78,6 +79,7 @@ _OPENAI = by_id(
         mend="Call and result get an id that depends on their place alone.",
         error="Invalid 'messages[{i}].tool_calls[{j}].id': empty string. Expected a string with minimum length 1.",
         texts=(
+            r"missing required parameter: 'messages\[\d+\]\.(?:tool_call_id|tool_calls\[\d+\]\.id)'",
             r"(?:tool_calls\W{1,3}\d{1,6}\W{1,3}id|tool_call_id)'?: empty string",
             "role '?tool'? must have a '?tool_call_id",
         ),
@@ -90,7 +92,11 @@ _OPENAI = by_id(
         mend="The content becomes an empty text; a result that is neither is written as JSON text.",
         error="Invalid value for 'content': expected a string, got null. (messages.[{i}].content)",
         evidence="docker/docker-agent#63, run-llama/llama_index#17555, songquanpeng/one-api#784",
-        texts=("for 'content': expected a string, got null", r"content'?: .*got null"),
+        texts=(
+            r"\.content'?: expected one of a string or array of objects, but got",
+            "for 'content': expected a string, got null",
+            r"content'?: .*got null",
+        ),
     ),
     Rule(
         id="OAI-CONTENT-EMPTY",
@@ -121,7 +127,11 @@ _OPENAI = by_id(
         statement="Arguments are JSON text of an object.",
         mend="An object is written as text; a text that cannot be read is kept under '_raw' of an object.",
         error="Invalid type for 'messages[{i}].tool_calls[{j}].function.arguments': expected a JSON object as a string.",
-        texts=("invalid function arguments json string", r"function\.arguments'?: expected"),
+        texts=(
+            r"missing required parameter: 'messages\[\d+\]\.tool_calls\[\d+\]\.function\.arguments'",
+            "invalid function arguments json string",
+            r"function\.arguments'?: expected",
+        ),
         evidence="earendil-works/pi#5468, vllm-project/vllm#48922",
     ),
     Rule(
@@ -132,7 +142,10 @@ _OPENAI = by_id(
             "Invalid 'messages[{i}].tool_calls[{j}].function.name': string does not match pattern. Expected a string "
             "that matches the pattern '^[a-zA-Z0-9_-]+$'."
         ),
-        texts=(r"function\.name'?: string does not match pattern",),
+        texts=(
+            r"function\.name'?: (?:string too long|empty string)",
+            r"function\.name'?: string does not match pattern",
+        ),
         evidence="mcp-use/mcp-use#90, vercel/ai#1972, langchain-ai/langchain#7191",
     ),
     Rule(
@@ -227,6 +240,7 @@ _OPENAI = by_id(
         id="OAI-PART",
         statement="A part of the conversation that has no form in Chat Completions is not sent.",
         mend="In a history it is sent as it is; an unreadable one, and any in a request of suture's own, is left out.",
+        texts=("supported values are: 'text'(?:,| and) 'image_url'",),
         certainty="D",
         healed=False,
     ),
@@ -240,9 +254,10 @@ _OPENAI = by_id(
     ),
 )
 
-RULES = {**_OPENAI, **COPIES}
+RULES = {**_OPENAI, **MEDIA_RULES, **COPIES}
 
 RULE_OF = {
+    **MEDIA_RULE_OF,
     "CALL_MISPLACED": "OAI-CALL-ROLE",
     "CALL_UNANSWERED": "OAI-CALL-UNANSWERED",
     "RESULT_ORPHAN": "OAI-ORPHAN-TOOL",

@@ -14,6 +14,7 @@ from suture.formats.base import Json
 from suture.formats.chat.objects import is_object_text
 from suture.formats.handoff import HANDOFF
 from suture.formats.limits import Limits
+from suture.formats.media import sentence as flaw_sentence
 from suture.formats.openai_responses import findings
 from suture.formats.openai_responses.findings import found, is_item_id
 from suture.formats.openai_responses.items import (
@@ -28,6 +29,7 @@ from suture.formats.openai_responses.items import (
 )
 from suture.formats.openai_responses.items import call_id as id_of
 from suture.formats.openai_responses.links import Links
+from suture.formats.openai_responses.media import MEDIA, flaw_of
 from suture.formats.openai_responses.parts import WORDS
 from suture.formats.pairs import Pairs, Stray
 from suture.formats.rule import Finding, by_place, finding
@@ -37,7 +39,6 @@ from suture.formats.wire import has_words, is_content, kind_of, not_a_list, not_
 COPIES = frozenset(("compatible", "vllm", "llamacpp", "ollama", "lmstudio", "openrouter", "xai", "groq"))
 
 _WORDS = ("input_text", "output_text", "text")
-_MEDIA = ("input_image", "input_file")
 ROLES = frozenset(("user", "system", "developer"))
 _SAYS = {"output_text": "text", "input_text": "text", "text": "text", "refusal": "refusal"}
 _LISTED = ("shell_call_output",)
@@ -177,10 +178,16 @@ class _Check:
             elif kind == wanted or (kind == "refusal" and role == "assistant"):
                 if "parsed" in part:
                     self.found.append(findings.echo(index, "parsed", f"{path}.parsed"))
-            elif kind in _WORDS or (kind in _MEDIA and role == "assistant"):
+            elif kind in _WORDS or (kind in MEDIA and role == "assistant"):
                 self.found.append(findings.part_role(index, at, role, kind))
-            elif kind not in _MEDIA:
+            elif kind in MEDIA:
+                self._media(index, path, part)
+            else:
                 self._unknown_part(index, path, kind)
+
+    def _media(self, index: int, path: str, part: Json) -> None:
+        if flaw := flaw_of(part):
+            self.found.append(found(flaw.code, path, flaw_sentence(flaw), severity=flaw.severity, i=index))
 
     def _unknown_part(self, index: int, path: str, kind: object) -> None:
         if isinstance(kind, str) and kind in WORDS:
@@ -282,8 +289,10 @@ class _Check:
             if not isinstance(part, dict):
                 raise not_an_object(part, f"{path}[{at}]")
             kind = part.get("type")
-            if not is_shell and (not has_words(part, WORDS) or kind not in ("input_text", "output_text", *_MEDIA)):
+            if not is_shell and (not has_words(part, WORDS) or kind not in ("input_text", "output_text", *MEDIA)):
                 self._unknown_part(index, f"{path}[{at}]", kind)
+            elif kind in MEDIA:
+                self._media(index, f"{path}[{at}]", part)
 
     # The whole
 

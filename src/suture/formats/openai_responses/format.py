@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from suture.errors import HistoryError
-from suture.formats.base import Choice, Decoded, Json, Left, Offer, Rewritten, Settled, Written, split
+from suture.formats.base import Choice, Decoded, Flaw, Json, Left, Offer, Rewritten, Settled, Written, split
 from suture.formats.limits import Limits
 from suture.formats.openai_responses import check as responses_check
 from suture.formats.openai_responses import read, tools, write
 from suture.formats.openai_responses.items import NAME, is_reference, place_of, sign_of
-from suture.formats.openai_responses.parts import part_wire, readable
+from suture.formats.openai_responses.media import flaw_of
+from suture.formats.openai_responses.parts import part_of, part_wire, readable
 from suture.formats.openai_responses.rules import RULE_OF, RULES
 from suture.formats.rule import Finding, Rule
 from suture.formats.wire import kept_of, kind_of, rest, without_role
@@ -84,6 +85,15 @@ class OpenAIResponses:
     def readable(self, part: Part) -> Part | None:
         """The part or item without parts that have no type, or words that are none."""
         return readable(part) if isinstance(part, Opaque) else part
+
+    def flaw(self, part: Part) -> Flaw | None:
+        """What is wrong with the content of a picture or file as it would be written."""
+        raw = None if isinstance(part, Reasoning | ToolCall) else part_wire(part, "user")
+        return None if raw is None else flaw_of(raw)
+
+    def part_of(self, raw: Json) -> Part:
+        """A part of a content list, read."""
+        return part_of(raw)
 
     def is_sound(self, part: Part) -> bool:
         """Whether a part that is kept as it came means something to another request."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from suture.formats.openai_responses.rules_of_media import MEDIA_RULE_OF, MEDIA_RULES
 from suture.formats.rule import Rule, by_id
 
 _UNANSWERED = "No tool output found for function call {id}."
@@ -246,9 +247,11 @@ RULES = by_id(
         error="Your request contained invalid JSON: no low surrogate in string",
         evidence="anthropics/claude-code#3277, Aider-AI/aider#3693, agent0ai/agent-zero#1773",
     ),
+    *MEDIA_RULES.values(),
 )
 
 RULE_OF = {
+    **MEDIA_RULE_OF,
     "CALL_UNANSWERED": "RSP-CALL-NO-OUTPUT",
     "RESULT_ORPHAN": "RSP-OUTPUT-NO-CALL",
     "RESULT_KIND_MISMATCH": "RSP-OUTPUT-NO-CALL",

@@ -95,8 +95,8 @@ class _Body(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 class MessageBody(_Body, frozen=True, gc=False, omit_defaults=True):
     """kind `message`. `seen`: the last seq of an assistant's request. `key`: the call that a result answers.
-    `inbox`: the id of the inbox entry that this delivers; one append is delivery and consumption. `restated`: a reset begins
-    with it, so that what it cost is no cost of this session.
+    `inbox`: the id of the inbox entry that this delivers; one append is delivery and consumption. `restated`: a reset
+    begins with it, so that what it cost is no cost of this session.
     """
 
     message: Message

@@ -17,6 +17,9 @@ ONE_SIDED = {
     "id": "an attribute of the sync session, made when it is",
     "store": "an attribute of the sync session, made when it is",
     "of": "makes the async skin of a sync session",
+    "open": "what every method of the sync session does first",
+    "last_read": "what the properties of the async skin answer from",
+    "last_whole": "what the properties of the async skin answer from",
 }
 
 

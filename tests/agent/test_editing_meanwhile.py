@@ -512,30 +512,61 @@ def fail(_: Message) -> None:
 
 
 def summarised() -> Session:
-    """A session with an open boundary at 3, as a compaction leaves it."""
-    session = talked(MemoryStore())
-    session._append(Draft(new_id(), "summary", now(), b"{}", ("boundary:3",)))
+    """A session of which all before the last question is summed up."""
+    session = Session(MemoryStore(), "s")
+    session.add(User.of("hi " * 300, id="u"))
+    session.add(Assistant((call("a"),), id="x"))
+    session.add(ToolResult.of("a", "ok"))
+    session.add(Assistant.of("done", id="y"))
+    session.add(User.of("and now?", id="v"))
+    options = suture.Compaction(keep_recent=1)
+    assert suture.Agent(ScriptedModel([{"text": "They greeted."}]), session=session, compaction=options).compact()
+    assert session.info().boundary == 5
     return session
 
 
-@pytest.mark.parametrize("edit", [lambda s: s.set([]), lambda s: s.unset()])
+@pytest.mark.parametrize("edit", [lambda s: s.set([User.of("new")]), lambda s: s.set([]).add(User.of("new"))])
 def test_a_reset_voids_the_boundaries_before_it(edit: Act) -> None:
-    """A reader that begins at the boundary would miss what stands there now."""
+    """No summary of what is gone is sent; a handle that begins to read then reads the same."""
     session = summarised()
-    assert session.info().boundary == 3
     edit(session)
     assert session.info().boundary == 0
+    for handle in (session, Session(session.store, "s")):
+        assert shape([message for message, _ in handle.replay()]) == ["u:new"]
 
 
-@pytest.mark.parametrize("id", ["u", "v"])
-def test_edits_before_and_behind_a_boundary_leave_it(id: str) -> None:
-    """The summary is not made anew; the conversation as recorded shows the edit."""
+@pytest.mark.parametrize("opened", [True, False])
+def test_edits_before_and_behind_a_boundary_leave_it(opened: bool) -> None:
+    """The conversation as recorded shows them, from whichever end a handle has read; only those behind it are sent."""
     session = summarised()
-    session.update(id=id, content="see")
-    session.discard_pending_tool_calls()
-    session.remove("x")
-    assert session.info().boundary == 3
-    assert "u:see" in shape(Session(session.store, "s"))
+    handle = session if opened else Session(session.store, "s")
+    handle.update(id="u", content="hello")
+    handle.update(tool_call_id="a", content="fine")
+    handle.remove("y")
+    handle.update(id="v", content="what now?")
+    assert session.info().boundary == 5
+    for reader in (session, handle, Session(session.store, "s")):
+        assert shape(reader) == ["u:hello", "a:[a]", "t(a):fine", "u:what now?"]
+        assert shape([message for message, _ in reader.replay()][1:]) == ["u:what now?"]
+        assert reader.final_assistant_message == reader.messages[1]
+    handle.remove("x")
+    assert shape(Session(session.store, "s")) == ["u:hello", "u:what now?"]
+
+
+def test_a_conversation_that_is_edited_while_it_is_summed_up_is_not_compacted() -> None:
+    """The summary is of what is not there any more: nothing is written, and the error says to try again."""
+    session = summarised()
+    session.add(Assistant.of("this " * 300, id="z"))
+    session.add(User.of("more", id="w"))
+
+    def edited(_: suture.Request) -> dict[str, object]:
+        session.update(id="z", content="that")
+        return {"text": "They went on."}
+
+    agent = suture.Agent(ScriptedModel([edited]), session=session, compaction=suture.Compaction(keep_recent=1))
+    with pytest.raises(suture.CompactionError, match="was edited while it was summed up"):
+        agent.compact()
+    assert session.info().boundary == 5
 
 
 # Two handles ------------------------------------------------------------------------------------

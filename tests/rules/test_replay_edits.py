@@ -11,6 +11,7 @@ from suture.messages import Assistant, Reasoning, Text, ToolResult, Usage, User
 from suture.replay import State
 from tests.growth import TIMES, grows
 from tests.rules.logs import Log, call, shape
+from tests.rules.test_boundary import SUMMARY, compacted, from_boundary, same
 
 Write = Callable[[Log], object]
 
@@ -351,6 +352,101 @@ def test_an_edit_that_was_erased_runs_nothing_that_it_took_away(write: Write) ->
     state = log.state
     assert [one.key for one in state.open_calls()] == ["2:1"]
     assert f"entry {at} of kind" in state.request()[2].text
+
+
+# Boundaries -------------------------------------------------------------------------------------
+
+
+def summarised(log: Log) -> None:
+    """1 u:go, 2 a:look[c1,c2] with 3 and 4, 5 a:done, 6 u:next, 7 a:[c3] with 8; a summary stands for all before 6."""
+    exchange(log)
+    log.user("next")
+    log.answer("", call("c3"))
+    log.result("c3", "three", key="7:0")
+    compacted(log, 6)
+
+
+BEHIND = [SUMMARY, "u:next", "a:[c3]", "t(c3):three"]
+PAST = ["u:go", "a:look[c1,c2]", "t(c1):one", "t(c2):two", "a:done"]
+
+
+@pytest.mark.parametrize(
+    ("write", "past"),
+    [
+        pytest.param(lambda log: log.edit(1, parts=words("stop")), ["u:stop", *PAST[1:]], id="words"),
+        pytest.param(lambda log: log.edit(3, parts=words("un")), [*PAST[:2], "t(c1):un", *PAST[3:]], id="a result"),
+        pytest.param(
+            lambda log: log.edit(2, parts=words("look", call("c2", n=2))),
+            ["u:go", "a:look[c2]", "t(c2):two", "a:done"],
+            id="a call goes",
+        ),
+        pytest.param(lambda log: log.removal(2), ["u:go", "a:done"], id="a turn goes"),
+        pytest.param(lambda log: log.removal(5), PAST[:4], id="the last answer goes"),
+        pytest.param(
+            lambda log: log.edit(5, parts=words("done", call("c9"))), [*PAST[:4], "a:done[c9]"], id="a call comes"
+        ),
+    ],
+)
+def test_an_edit_of_what_was_summarised_is_read_and_never_sent(write: Write, past: list[str]) -> None:
+    """The conversation as recorded is as the edit says; a reader from the boundary, who has not read it, sends the same."""
+    log = Log()
+    summarised(log)
+    write(log)
+    log.user("more")
+    same(from_boundary(log), log.state)
+    assert shape(log.state.messages()) == [*past, "u:next", "a:[c3]", "t(c3):three", "u:more"]
+    assert shape(log.state.request()) == [*BEHIND, "u:more"]
+    assert not log.state.open_calls()
+    assert not from_boundary(log).findings
+
+
+@pytest.mark.parametrize(
+    ("write", "sent"),
+    [
+        pytest.param(lambda log: log.edit(6, parts=words("then")), [SUMMARY, "u:then", *BEHIND[2:]], id="words"),
+        pytest.param(lambda log: log.removal(6), [SUMMARY, *BEHIND[2:]], id="the first that is kept"),
+        pytest.param(lambda log: log.removal(7), BEHIND[:2], id="a turn"),
+        pytest.param(lambda log: log.removal(6, 7), [SUMMARY], id="all that is kept"),
+        pytest.param(lambda log: log.edit(7, parts=words("hm")), [*BEHIND[:2], "a:hm"], id="a turn becomes words"),
+        pytest.param(lambda log: log.reset(), [], id="reset"),
+    ],
+)
+def test_an_edit_behind_a_boundary_is_sent(write: Write, sent: list[str]) -> None:
+    """The summary stays in front, unless a reset takes it away; both readers send the same, also of what comes then."""
+    log = Log()
+    summarised(log)
+    write(log)
+    assert shape(log.state.request()) == sent
+    if log.state.boundary is not None:
+        same(from_boundary(log), log.state)
+    log.user("more")
+    at = log.answer("", call("c3"))
+    log.result("c3", "drei", key=f"{at}:0")
+    if log.state.boundary is not None:
+        same(from_boundary(log), log.state)
+    assert shape(log.state.request())[-1].endswith(":drei")
+
+
+def test_what_was_edited_before_a_compaction_is_carried_as_it_was_then() -> None:
+    """An edit aims before a boundary that is made later, behind which it stands: readers from there know what it did."""
+    log = Log()
+    log.user()
+    log.answer("", call("c1"), call("c2"))
+    log.message(Assistant((Text("on"),)), seen=2)
+    log.user("next")
+    log.edit(2, parts=(call("c2"), call("c3")))
+    log.removal(3)
+    log.answer("then")
+    log.user("and?")
+    compacted(log, 4)
+    whole = log.state
+    assert whole.boundary is not None, whole.findings
+    same(from_boundary(log), whole)
+    assert [one.key for one in from_boundary(log).talk.in_order()] == ["2:1", "2:2"]
+    log.result("c1", "late", key="2:0")
+    log.result("c3", "late too")
+    same(from_boundary(log), log.state)
+    assert "2:2" not in log.state.unanswered
 
 
 @pytest.mark.parametrize(

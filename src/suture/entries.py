@@ -95,13 +95,15 @@ class _Body(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 class MessageBody(_Body, frozen=True, gc=False, omit_defaults=True):
     """kind `message`. `seen`: the last seq of an assistant's request. `key`: the call that a result answers.
-    `inbox`: the id of the inbox entry that this delivers; one append is delivery and consumption.
+    `inbox`: the id of the inbox entry that this delivers; one append is delivery and consumption. `restated`: a reset
+    begins with it, so that what it cost is no cost of this session.
     """
 
     message: Message
     seen: int | None = None
     key: str | None = None
     inbox: str | None = None
+    restated: bool = False
 
 
 class ToolStarted(_Body, frozen=True, gc=False, omit_defaults=True):
@@ -215,7 +217,7 @@ class ChildReport(_Body, frozen=True, gc=False, omit_defaults=True):
 
 class CarriedCall(_Body, frozen=True, gc=False, omit_defaults=True):
     """What a log knows of the call in that slot of its turn: each field as `replay.Call` has it, with where it stands.
-    `answer` stands in for a result, since a real one closes a call.
+    `answer` stands in for a result, since a real one closes a call; `added` says that an edit made the call.
     """
 
     slot: int
@@ -227,16 +229,22 @@ class CarriedCall(_Body, frozen=True, gc=False, omit_defaults=True):
     released: bool = False
     refused: str | None = None
     reason: str | None = None
+    added: bool = False
 
 
 class CarriedTurn(_Body, frozen=True, gc=False, omit_defaults=True):
-    """An assistant message, and those of its calls that no real result has answered. `names` are their ids in requests."""
+    """An assistant message, and those of its calls that no real result has answered. `names` are the ids of all its calls
+    in requests, in order, and `slots` their indexes: 0, 1, 2 and so on, unless an edit moved them. `size` is how many
+    indexes were given, where that is more.
+    """
 
     seq: int
     message: Assistant
     by_loop: bool
     names: tuple[str, ...]
     calls: tuple[CarriedCall, ...]
+    slots: tuple[int, ...] = ()
+    size: int = 0
 
 
 class Carried(_Body, frozen=True, gc=False, omit_defaults=True):
@@ -244,7 +252,7 @@ class Carried(_Body, frozen=True, gc=False, omit_defaults=True):
 
     `last` is the last assistant message with its seq, `behind` the seqs of the messages that followed it, `steps` how many
     there were since the last user message; `strays` are results without a call, `inbox` the messages that wait;
-    `linked` and `reported` are the children, by session id; `marks` the open ones.
+    `linked` and `reported` are the children, by session id; `marks` the open ones; `begun` is the seq of the last reset.
     """
 
     run: str | None = None
@@ -262,6 +270,7 @@ class Carried(_Body, frozen=True, gc=False, omit_defaults=True):
     began: bool = False
     result: ChildResult | None = None
     marks: dict[str, int] = {}
+    begun: int = 0
 
 
 class Compacted(_Body, frozen=True, gc=False, omit_defaults=True):
@@ -275,6 +284,23 @@ class Compacted(_Body, frozen=True, gc=False, omit_defaults=True):
     tokens_before: int = 0
     tokens_after: int = 0
     usage: Usage | None = None
+
+
+class Edit(_Body, frozen=True, gc=False, omit_defaults=True):
+    """kind `edit`: the message at seq `target` holds other values from here on; `changes` are its fields, as JSON."""
+
+    target: int
+    changes: dict[str, object]
+
+
+class Removal(_Body, frozen=True, gc=False, omit_defaults=True):
+    """kind `removal`: the messages at these seqs leave the conversation, with all results of their calls."""
+
+    targets: tuple[int, ...]
+
+
+class Reset(_Body, frozen=True, gc=False, omit_defaults=True):
+    """kind `reset`: the conversation begins anew behind it; what was open is withdrawn. It says so without its body."""
 
 
 class Retry(_Body, frozen=True, gc=False, omit_defaults=True):
@@ -321,6 +347,9 @@ Body: TypeAlias = (
     | ChildStarted
     | ChildResult
     | ChildReport
+    | Edit
+    | Removal
+    | Reset
     | Retry
     | RunStarted
     | RunFinished
@@ -340,6 +369,9 @@ KINDS: dict[str, type[Body]] = {
     "child_started": ChildStarted,
     "child_result": ChildResult,
     "child_report": ChildReport,
+    "edit": Edit,
+    "removal": Removal,
+    "reset": Reset,
     "retry": Retry,
     "run_started": RunStarted,
     "run_finished": RunFinished,

@@ -28,7 +28,8 @@ class Answer(NamedTuple):
 
 
 class Turn:
-    """The calls of one assistant message and what answered each, in call order; `settled` are those with a real answer.
+    """The calls of one assistant message and what answered each, in call order; `settled` are those with a real answer, or
+    dropped: they want none any more.
 
     `is_whole` says that each answer stands directly behind the turn, in call order and under its call's own id.
     """
@@ -83,16 +84,20 @@ class _Wanting:
         self.turns: list[tuple[Turn, deque[int]]] = []
 
     def add(self, turn: Turn, index: int) -> None:
-        if not self.turns or self.turns[-1][0] is not turn:
-            self.turns.append((turn, deque()))
-        self.turns[-1][1].append(index)
+        at = len(self.turns)
+        if at and self.turns[-1][0].position > turn.position:  # a turn that got calls when others had come behind it
+            at = bisect(self.turns, turn.position, key=lambda one: one[0].position)
+        if not at or self.turns[at - 1][0] is not turn:
+            self.turns.insert(at, (turn, deque()))
+            at += 1
+        self.turns[at - 1][1].append(index)
 
     def first(self) -> tuple[Turn, int] | None:
         while self.turns:
             turn, indexes = self.turns[-1]
             while indexes:
                 index = indexes[0]
-                if turn.answers[index] is None if self.bare else index not in turn.settled:
+                if index not in turn.settled and not (self.bare and turn.answers[index]):
                     return turn, index
                 indexes.popleft()
             self.turns.pop()
@@ -116,13 +121,49 @@ class Pairing:
     def add_turn(self, position: int, calls: Sequence[ToolCall], *, adopt: bool = True) -> Turn:
         """A turn. With `adopt` its calls take results of their ids that came before them."""
         turn = self.turns[position] = Turn(position, calls)
-        for index, call in enumerate(calls):
-            for key in _keys(call):
-                self._read(key)
-                self._want(key, turn, index)
-            if adopt and (early := self._early(call)):
-                self._settle(turn, index, early)
+        for index in range(len(calls)):
+            self._add_call(turn, index, adopt=adopt)
         return turn
+
+    def _add_call(self, turn: Turn, index: int, *, adopt: bool) -> None:
+        call = turn.calls[index]
+        for key in _keys(call):
+            self._read(key)
+            self._want(key, turn, index)
+        if adopt and (early := self._early(call)):
+            self._settle(turn, index, early)
+
+    def extend(self, turn: Turn, call: ToolCall) -> int:
+        """One more call of a turn that is there; its index. It takes a result of its id that came before it."""
+        turn.calls = (*turn.calls, call)
+        turn.answers.append(None)
+        turn.is_whole = False
+        self._add_call(turn, len(turn.calls) - 1, adopt=True)
+        return len(turn.calls) - 1
+
+    def change(self, turn: Turn, index: int, call: ToolCall) -> None:
+        """The call at that index, under the same id, is another one."""
+        turn.calls = (*turn.calls[:index], call, *turn.calls[index + 1 :])
+        for key in _keys(call):
+            self._want(key, turn, index)
+
+    def drop(self, turn: Turn, index: int) -> None:
+        """The call at that index is gone, and what answered it; no result answers it any more."""
+        turn.answers[index] = None
+        turn.settled.add(index)
+
+    def restate(self, turn: Turn, index: int, result: ToolResult) -> None:
+        """What answers the call has other words now."""
+        held = turn.answers[index]
+        assert held is not None
+        self._settle(turn, index, Answer(held.position, result))
+
+    def restate_stray(self, position: int, result: ToolResult) -> bool:
+        """What no call took has other words now; whether there is such a result, which a call may still take."""
+        strays = self._strays.get(result.call_id, {})
+        if position in strays:
+            strays[position] = Answer(position, result)
+        return position in strays
 
     def add_whole_turn(self, position: int, calls: Sequence[ToolCall], results: Sequence[Message]) -> bool:
         """A turn whose results stand directly behind it, when that is all there is to say: one for each call, in order,
@@ -232,6 +273,8 @@ class Pairing:
         key = _key(answer.result)
         last = self._answered.get(key)
         if last is not None and key.startswith(_NAMED) and last[0] is not self.turns[next(reversed(self.turns))]:
+            last = None
+        if last is not None and last[0].answers[last[1]] is None:  # dropped since
             last = None
         if last is None:
             # All that answered the calls of the key are stand-ins.

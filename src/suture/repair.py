@@ -292,6 +292,10 @@ class IdBook:
         self._taken.add(name)
         return name
 
+    def release(self, name: str) -> None:
+        """Nothing goes by that id any more; it may be given again."""
+        self._taken.discard(name)
+
 
 def with_unique_ids(
     messages: Sequence[Message], *, scope: Literal["turn", "history"], needed: bool = True

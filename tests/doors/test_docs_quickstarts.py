@@ -56,6 +56,13 @@ assert found(session.messages[1].calls[0], type("Ctx", (), {"idempotency_key": n
 settle_all(session)
 assert signal.is_set
 """,
+    "edit-a-session": """
+assert kept == ["Refund order 43.", "Gladly."]
+assert (open_ids, discarded) == (["c1", "c2"], ["c1"])
+assert [message.text for message in session][-1] == "refunded 19.90"
+assert [message.id for message in session][:3] == ["u1", "a1", "a2"]
+assert session.orphaned_tool_call_ids() == []
+""",
     "check-and-review-calls": """
 assert texts == ["The call was not run: over the limit of this user; ask for less", "paid 90.0 with card ****1111"], texts
 assert ordered == ["ordered 12 tea"], ordered

@@ -43,7 +43,7 @@ DRIVERS: tuple[Driver, ...] = ("sync", "async")
 STORES = ("memory", "sqlite")
 
 # Questions whose answer changes nothing outside of the run.
-QUIET = frozenset(("Draw", "Gate", "Look", "NewId", "Now", "Prepare", "Recheck"))
+QUIET = frozenset(("Draw", "Gate", "Look", "NewId", "NewMessageId", "Now", "Prepare", "Recheck"))
 
 # Ends a story at the moment of that number, and goes on with it.
 End: TypeAlias = "Callable[[Story, Place, int, Moment], None]"

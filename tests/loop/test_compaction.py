@@ -254,7 +254,7 @@ def test_a_cut_never_parts_a_call_from_its_result(keep: int) -> None:
     state = with_calls(5).refresh()
     first = cut_of(state, keep)
     assert first is not None
-    kept = [(seq, message) for seq, message in state.recorded if seq >= first]
+    kept = [(seq, message) for seq, message in state.recorded.items() if seq >= first]
     assert isinstance(kept[0][1], User) or (isinstance(kept[0][1], Assistant) and kept[0][1].calls)
     assert sum(tokens_of(message) for _, message in kept) >= keep
     assert {call.id for _, one in kept if isinstance(one, Assistant) for call in one.calls} == {

@@ -18,6 +18,7 @@ from suture.loop.asks import (
     Gate,
     Look,
     NewId,
+    NewMessageId,
     Next,
     Now,
     Overtaken,
@@ -127,7 +128,7 @@ class Desk:
                 self.events.append(event.type)
             case Now():
                 return AT
-            case NewId():
+            case NewId() | NewMessageId():
                 self._ids += 1
                 return f"n{self._ids}"
             case _:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+
+import msgspec
 
 from suture.entries import (
     ApprovalDecision,
     ApprovalRequest,
     Body,
+    Edit,
     Effect,
     Entry,
     Interrupt,
     MessageBody,
+    Removal,
+    Reset,
     RunFinished,
     RunStarted,
     Settled,
@@ -85,6 +90,17 @@ class Log:
     def interrupt(self, reason: str | None = None, by: str | None = "ann") -> int:
         return self.put(Interrupt(reason, by))
 
+    def edit(self, target: int, **changes: object) -> int:
+        """An edit of the message at that seq; parts are given as words or calls."""
+        plain = {name: msgspec.to_builtins(value) for name, value in changes.items()}
+        return self.put(Edit(target, plain))
+
+    def removal(self, *targets: int) -> int:
+        return self.put(Removal(targets))
+
+    def reset(self) -> int:
+        return self.put(Reset())
+
     def begun(self) -> int:
         return self.put(RunStarted("r1"))
 
@@ -98,7 +114,7 @@ class Log:
         return state
 
 
-def shape(messages: Sequence[Message]) -> list[str]:
+def shape(messages: Iterable[Message]) -> list[str]:
     """A conversation in short: `u:go`, `a:text[c1,c2]`, `t(c1):ok`; stand-ins as `t(c1)!not_run`."""
     return [_short(message) for message in messages]
 

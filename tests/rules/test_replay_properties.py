@@ -54,6 +54,16 @@ STEPS: st.SearchStrategy[Step] = st.one_of(
     PICK.map(lambda n: on_some_key(n, lambda log, key: log.asked(key, call("a", n=1)))),
     PICK.map(lambda n: on_some_key(n, lambda log, key: log.decided(n, key, call("a", n=1), n % 2 == 0))),
     PICK.map(lambda n: on_some_key(n, lambda log, key: log.settled(key, ("completed", "failed", "released")[n % 3]))),
+    st.tuples(PICK, TEXTS, CALLS).map(
+        lambda drawn: (
+            lambda log: log.edit(
+                drawn[0] % (len(log.entries) + 2), parts=(*((Text(drawn[1]),) if drawn[1] else ()), *drawn[2])
+            )
+        )
+    ),
+    st.tuples(PICK, TEXTS).map(lambda pair: lambda log: log.edit(pair[0] % (len(log.entries) + 2), parts=(Text(pair[1]),))),
+    st.tuples(PICK, PICK).map(lambda pair: lambda log: log.removal(*(n % (len(log.entries) + 2) for n in pair))),
+    st.just(lambda log: log.reset()),
     st.just(lambda log: log.steer()),
     st.just(lambda log: log.interrupt()),
     st.just(lambda log: log.begun()),
@@ -97,6 +107,8 @@ def test_folding_in_pieces_equals_folding_at_once(steps: list[Step], cut: int) -
     assert grown.replay() == whole.replay()
     assert grown.findings == whole.findings
     assert (grown.inbox, grown.run, grown.steps) == (whole.inbox, whole.run, whole.steps)
+    assert grown.messages() == whole.messages()
+    assert [call.key for call in grown.open_calls()] == [call.key for call in whole.open_calls()]
 
 
 @settings(max_examples=200, deadline=None)

@@ -10,8 +10,12 @@ import sys
 
 import pytest
 
-# Behaviours of the systems that suture grew from, and defects of the repair of calls that it must not have.
-ROWS = [*(f"S{number}" for number in range(1, 176)), *(f"A{number}" for number in range(1, 20))]
+# Behaviours of the systems that suture grew from, defects of the repair of calls that it must not have, and hard-won fixes.
+ROWS = [
+    *(f"S{number}" for number in range(1, 176)),
+    *(f"A{number}" for number in range(1, 20)),
+    *(f"R-{number}" for number in range(1, 20)),
+]
 
 
 class Collector:

@@ -60,6 +60,10 @@ class Recorder:
         assert self._claim is not None
         return self._claim.epoch
 
+    def epoch_in_force(self) -> int | None:
+        """The epoch, unless this is not the process that claimed, or the claim is over."""
+        return None if self._claim is None or self.fenced is not None or self._is_forked else self._claim.epoch
+
     def append(self, drafts: tuple[Draft, ...]) -> Written:
         """Append under the claim, wherever the log ends; everything that is new with it."""
         self._raise_if_fenced()

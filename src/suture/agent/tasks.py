@@ -24,6 +24,7 @@ from suture.agent.work import (
     end_of,
     end_of_model,
     end_of_side,
+    heard,
 )
 from suture.errors import Fenced
 from suture.loop import Closing, Flow
@@ -100,6 +101,8 @@ class TaskDriver:
             match question:
                 case Emit(event):
                     log_event(self.work.session.id, event)
+                    if (message := heard(event)) is not None:
+                        yield self.work.session.listeners.tell_async(message)
                     yield event
                     answer = None
                 case Look():

@@ -26,6 +26,7 @@ from suture.agent.work import (
     end_of,
     end_of_model,
     end_of_side,
+    heard,
 )
 from suture.errors import ConfigurationError, Fenced
 from suture.loop import Closing, Flow
@@ -78,6 +79,8 @@ class ThreadDriver:
         match question:
             case Emit(event):
                 log_event(self.work.session.id, event)
+                if (message := heard(event)) is not None:
+                    self.work.session.listeners.tell(message)
                 yield event
             case Start(job):
                 self._start(job)

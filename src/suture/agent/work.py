@@ -16,8 +16,20 @@ from suture.agent.signal import Signal
 from suture.errors import ConfigurationError, IncompleteStream, ModelError, NotJson
 from suture.healing import Change
 from suture.loop import Plan
-from suture.loop.asks import Append, AppendNext, AppendUnclaimed, Ask, Draw, Gate, NewId, Now, Prepare, Recheck
-from suture.loop.events import Event, RequestMended, ToolProgress
+from suture.loop.asks import (
+    Append,
+    AppendNext,
+    AppendUnclaimed,
+    Ask,
+    Draw,
+    Gate,
+    NewId,
+    NewMessageId,
+    Now,
+    Prepare,
+    Recheck,
+)
+from suture.loop.events import Event, MessageRecorded, RequestMended, ToolFinished, ToolProgress
 from suture.loop.jobs import (
     CorrectJob,
     Done,
@@ -31,7 +43,7 @@ from suture.loop.jobs import (
     Stopped,
     ToolJob,
 )
-from suture.messages import Assistant, ToolCall
+from suture.messages import Assistant, Message, ToolCall
 from suture.models.base import Delta, Model, Piece, ReasoningDelta, TextDelta, ToolCallDelta
 from suture.replay import own
 from suture.session import Session, new_id, now
@@ -226,7 +238,20 @@ def answer_plain(question: Ask[object], work: Work) -> object:
             return now()
         case NewId():
             return new_id()
+        case NewMessageId():
+            return work.session.message_id()
         case Draw():
             return random.random()
         case _:
             raise AssertionError(f"no driver answers {question!r}")
+
+
+def heard(event: Event) -> Message | None:
+    """The message of which the listeners of a session are told: an answer, or a result that stands in for none."""
+    match event:
+        case MessageRecorded(message=Assistant() as answer):
+            return answer
+        case ToolFinished(result=result) if result.synthetic in (None, "denied"):
+            return result
+        case _:
+            return None

@@ -131,6 +131,11 @@ class NewId(Ask[str]):
     """An id that was never given before."""
 
 
+@dataclass(frozen=True, slots=True)
+class NewMessageId(Ask[str]):
+    """An id for a message of this session."""
+
+
 def ask(question: Ask[T]) -> Generator[Ask[object], object, T]:
     """Put a question; its answer, typed."""
     answer: T = yield question  # type: ignore[assignment]

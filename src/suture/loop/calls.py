@@ -55,7 +55,10 @@ from suture.tools import (
 
 
 class _Executable(NamedTuple):
+    """A call that may run as `prepared`, which was made of it as it was `made`."""
+
     call: Call
+    made: ToolCall
     prepared: ToolCall
     tool: Tool
 
@@ -79,6 +82,8 @@ class Calls:
         self._running: dict[int, ToolJob | ReconcileJob] = {}
         self._reconciled: set[str] = set()
         self.executed: set[str] = set()
+        self._taken_up: dict[str, Call] = {}
+        self._overtaken = False
         self.correcting = Correcting(journal, plan, self)
 
     def next_job(self) -> int:
@@ -134,10 +139,12 @@ class Calls:
     def settle(self) -> Flow[None]:
         """Take up every open call that can be taken up, until none is left or the run is to stop."""
         while self.state.interrupt is None:
+            self._overtaken = False
             batch = yield from self._prepare()
-            if not batch:
+            if batch:
+                yield from self._execute(batch)
+            elif not self._overtaken:
                 return
-            yield from self._execute(batch)
 
     def _prepare(self) -> Flow[list[_Executable]]:
         """Screen the open calls in order: answer those that are refused, park those that a person must approve."""
@@ -165,6 +172,7 @@ class Calls:
 
     def _screened(self, call: Call, ready: list[_Executable], malformed: list[Refusal]) -> Flow[None]:
         """Take up a call that never started, or keep it for correction; a person may have to approve it first."""
+        made = call.call
         verdict = yield from ask(Prepare(call.corrected))
         if isinstance(verdict, Refused) and self.correcting.may_ask_about(call, verdict):
             malformed.append(Refusal(call, call.corrected, verdict))
@@ -174,7 +182,7 @@ class Calls:
         permitted = yield from self._permitted(call, verdict)
         if isinstance(permitted, Ready) and not call.released:
             permitted = yield from ask(Gate(permitted))
-        yield from self._go_by(permitted, call, ready)
+        yield from self._go_by(permitted, call, made, ready)
 
     def _corrected(self, malformed: list[Refusal], ready: list[_Executable]) -> Flow[None]:
         """Have calls corrected that cannot run; those that still cannot are answered with the reason."""
@@ -191,26 +199,33 @@ class Calls:
 
     def _rechecked(self, call: Call, ready: list[_Executable]) -> Flow[None]:
         """Take up a call that was approved, or had started. What a person saw is not normalised."""
+        made = call.call
         verdict = yield from ask(Prepare(call.corrected) if call.request is None else Recheck(call.prepared))
-        yield from self._go_by((yield from self._permitted(call, verdict)), call, ready)
+        yield from self._go_by((yield from self._permitted(call, verdict)), call, made, ready)
 
     def _permitted(self, call: Call, verdict: Ready | Refused) -> Flow[Verdict | None]:
         """Whether the call may run by the host's hook, too; None when it is left as it is."""
         if isinstance(verdict, Refused) or self.plan.before_tool is None:
             return verdict
-        attempt = self._attempt_at(_Executable(call, verdict.call, verdict.tool))
+        attempt = self._attempt_at(_Executable(call, call.call, verdict.call, verdict.tool))
         outcome = yield from self.carried(PermitJob(self.next_job(), attempt))
         if isinstance(outcome, Stopped) or call.answered:  # others may have answered it while the hook was asked
             return None
         reason = blocked_because(outcome.value) if isinstance(outcome, Returned) else unpermitted(outcome.error)
         return Refused("blocked", reason) if reason is not None else verdict
 
-    def _go_by(self, verdict: Verdict | None, call: Call, ready: list[_Executable]) -> Flow[None]:
+    def _go_by(self, verdict: Verdict | None, call: Call, made: ToolCall, ready: list[_Executable]) -> Flow[None]:
+        """Do as the verdict says, which was given on the call as it was `made`; of one that was edited or taken away since,
+        it says nothing.
+        """
+        if call.gone or call.call is not made:
+            self._overtaken = True
+            return
         match verdict:
             case None:
                 pass
             case Ready(call=prepared, tool=tool):
-                ready.append(_Executable(call, prepared, tool))
+                ready.append(_Executable(call, made, prepared, tool))
             case Gated(prepared, tool):
                 yield from self._park(call, prepared, tool)
             case Refused() as refused:
@@ -251,7 +266,7 @@ class Calls:
         """The calls of unknown outcome whose tool can find out; each is asked once in a run."""
         found = [(call, self.plan.tools.get(call.corrected.name)) for call in self.state.unknown_outcomes()]
         fresh = [
-            _Executable(call, call.prepared, tool)
+            _Executable(call, call.call, call.prepared, tool)
             for call, tool in found
             if tool is not None and tool.reconcile is not None and call.key not in self._reconciled
         ]
@@ -266,7 +281,7 @@ class Calls:
         while waiting or self._running:
             while waiting and len(self._running) < self.plan.max_concurrency and self.state.interrupt is None:
                 item = waiting.popleft()
-                if self._may_start(item.call):
+                if self._may_start(item):
                     yield from self._start(item)
             if not self._running:
                 return
@@ -278,8 +293,11 @@ class Calls:
             while self.landed:
                 yield from self.tool_done(self.landed.popleft())
 
-    def _may_start(self, call: Call) -> bool:
-        """Whether the call still is what it was when it was prepared: others may have answered or refused it since."""
+    def _may_start(self, item: _Executable) -> bool:
+        """Whether the call still is what it was when it was prepared: it may be answered, refused or edited since."""
+        call = item.call
+        if call.gone or call.call is not item.made:
+            return False
         return (self.state.is_open(call) and call.authorised) or (call.outcome_unknown and not call.answered)
 
     def _start(self, item: _Executable) -> Flow[None]:
@@ -288,6 +306,7 @@ class Calls:
         if call.outcome_unknown:
             reconcile = ReconcileJob(job.id, key, job.call, job.tool, job.attempt - 1, job.idempotency_key)
             self._running[reconcile.id] = reconcile
+            self._taken_up[key] = call
             yield from ask(Start(reconcile))
             return
         yield from ask(Emit(ToolStarting(key, own(item.prepared), job.attempt)))
@@ -297,10 +316,12 @@ class Calls:
         body = ToolStarted(key, item.tool.effect, job.attempt, job.idempotency_key, self.plan.owner, expires)
         opens = () if is_repeatable(item.tool.effect) else (mark("started", key),)
         yield from self.journal.append([(body, opens, ())])
-        if self.state.interrupt is not None:  # it came to light with the append: what was to start never did
+        if self.state.interrupt is not None or call.gone or call.call is not item.made:
+            # It came to light with the append: what was to start never did.
             yield from self._release(key)
             return
         self._running[job.id] = job
+        self._taken_up[key] = call
         yield from ask(Start(job))
 
     def _release(self, key: str) -> Flow[None]:
@@ -324,12 +345,12 @@ class Calls:
         result = result_of_job(job, done.outcome)
         if result is not None:
             self.executed.add(job.key)
-            yield from self.journal.answer([(self.state.calls[job.key], result)])
+            yield from self.journal.answer([(self._taken_up[job.key], result)])
 
     def ends(self, done: Iterable[Done]) -> list[Answered]:
         """The answers that the ends of jobs give, those that nobody has looked at before first."""
         found = [
-            (self.state.calls[one.job.key], result_of_job(one.job, one.outcome))
+            (self._taken_up[one.job.key], result_of_job(one.job, one.outcome))
             for one in (*self.landed, *done)
             if isinstance(one.job, ToolJob | ReconcileJob)
         ]

@@ -90,10 +90,10 @@ class Compactor:
         first_kept = cut_of(self.state, kept)
         if first_kept is None:
             return None
-        before = context_tokens(self.state)
+        before, edited_at = context_tokens(self.state), self.state.talk.edited_at
         yield from ask(Emit(CompactionStarting(before)))
         summary = yield from self._summary(first_kept, options)
-        return None if summary is None else (yield from self._record(first_kept, before, summary))
+        return None if summary is None else (yield from self._record(first_kept, before, edited_at, summary))
 
     # The summary ------------------------------------------------------------------------------
 
@@ -132,8 +132,11 @@ class Compactor:
 
     # The entry --------------------------------------------------------------------------------
 
-    def _record(self, first_kept: int, before: int, summary: _Summary) -> Flow[Compacted]:
-        """Write it down. What others write meanwhile changes nothing that it says; it stands behind that."""
+    def _record(self, first_kept: int, before: int, edited_at: int, summary: _Summary) -> Flow[Compacted]:
+        """Write it down. What others write meanwhile changes nothing that it says, and it stands behind that; unless they
+        edit, and what was summed up is not what is there.
+        """
+        self._require_unedited(edited_at, summary)
         kept = sum(tokens_of(one) for block in self.state.sent_blocks() if block.seq >= first_kept for one in shown(block))
         body = Compacted(
             summary=summary.text,
@@ -151,8 +154,15 @@ class Compactor:
             self.state.fold(answer.entries)
             if isinstance(answer, Written):
                 break
+            self._require_unedited(edited_at, summary)
         yield from ask(Emit(CompactionFinished(body.summary, before, body.tokens_after)))
         return body
+
+    def _require_unedited(self, edited_at: int, summary: _Summary) -> None:
+        if self.state.talk.edited_at != edited_at:
+            self.unrecorded += summary.usage
+            what = "The conversation was edited while it was summed up, so nothing was compacted. Compact it again."
+            raise CompactionError(what, summary.usage)
 
 
 # On its own -----------------------------------------------------------------------------------

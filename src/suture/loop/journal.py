@@ -9,7 +9,7 @@ import msgspec
 
 from suture.entries import Body, Draft, MessageBody, Settled, Settlement, call_marks, mark
 from suture.entries import draft as make_draft
-from suture.loop.asks import Append, AppendUnclaimed, Emit, NewId, Now, ask
+from suture.loop.asks import Append, AppendUnclaimed, Emit, NewId, NewMessageId, Now, ask
 from suture.loop.events import MessageRecorded, ToolFinished
 from suture.loop.plan import Flow
 from suture.messages import Message, ToolResult
@@ -34,13 +34,14 @@ class Journal:
         self._drafts: tuple[Draft, ...] = ()
 
     def draft(self, wanted: Iterable[Wanted]) -> Flow[tuple[Draft, ...]]:
-        """Bodies as drafts, with ids and the time; a message that has no id takes its draft's."""
+        """Bodies as drafts, with ids and the time; a message that has no id is given one."""
         at = yield from ask(Now())
         drafts = []
         for body, opens, closes in wanted:
             id = yield from ask(NewId())
             if isinstance(body, MessageBody) and body.message.id is None:
-                body = msgspec.structs.replace(body, message=msgspec.structs.replace(body.message, id=id))
+                named = yield from ask(NewMessageId())
+                body = msgspec.structs.replace(body, message=msgspec.structs.replace(body.message, id=named))
             drafts.append(make_draft(id, at, body, opens, closes))
         return tuple(drafts)
 
@@ -57,19 +58,27 @@ class Journal:
     def record(
         self, message: Message, *, closes: tuple[str, ...] = (), seen: int | None = None, inbox: str | None = None
     ) -> Flow[None]:
-        """Record a message that answers no call, and tell."""
+        """Record a message that answers no call, and tell; unless it was edited out before anybody could be told."""
         (seq,) = yield from self.append([(MessageBody(message, seen=seen, inbox=inbox), (), closes)])
-        recorded = next(one for at, one in reversed(self.state.recorded) if at == seq)
-        yield from ask(Emit(MessageRecorded(seq, recorded)))
+        if (recorded := self.state.recorded.get(seq)) is not None:
+            yield from ask(Emit(MessageRecorded(seq, recorded)))
 
     def answer(self, answers: Iterable[Answered]) -> Flow[None]:
         """Record results of calls, and tell."""
         self._recording = list(answers)
         if self._recording:
             self._drafts = yield from self.draft(map(answering, self._recording))
-            yield from self._write(self._drafts)
+            seqs = yield from self._write(self._drafts)
+            self._recording = [
+                (call, self._as_recorded(seq, result)) for seq, (call, result) in zip(seqs, self._recording, strict=True)
+            ]
         recorded, self._recording, self._drafts = self._recording, [], ()
         yield from self.tell(recorded)
+
+    def _as_recorded(self, seq: int, result: ToolResult) -> ToolResult:
+        """The result with its id; as it came, where the call is gone for which it came."""
+        recorded = self.state.recorded.get(seq)
+        return recorded if isinstance(recorded, ToolResult) else result
 
     def tell(self, answers: Iterable[Answered]) -> Flow[None]:
         """Tell watchers of results that stand."""

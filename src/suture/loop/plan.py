@@ -81,7 +81,7 @@ class Closing(Exception):
 
 def is_handed_off(state: State, tools: Mapping[str, Tool]) -> bool:
     """Whether the conversation ends in a turn of which a tool that ends turns was executed, whatever came of it."""
-    last = state.blocks[-1] if state.blocks else None
+    last = state.timeline.last
     if not isinstance(last, TurnBlock) or not all(call.answered for call in last.calls):
         return False
     return any(call.attempt is not None and _ends_turn(tools.get(call.corrected.name)) for call in last.calls)

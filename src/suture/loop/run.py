@@ -179,7 +179,7 @@ class _Run:
         return not self.state.inbox or not self.calls.executed.isdisjoint(self._keys_of_last_turn())
 
     def _keys_of_last_turn(self) -> Iterator[str]:
-        last = self.state.blocks[-1]
+        last = self.state.timeline.last
         return (call.key for call in last.calls) if isinstance(last, TurnBlock) else iter(())
 
     def _out_of_steps(self) -> bool:
@@ -205,7 +205,8 @@ class _Run:
     def _deliver(self) -> Flow[None]:
         """Deliver the inbox in order of arrival, then the prompt."""
         for id, (_, message) in sorted(self.state.inbox.items(), key=lambda item: item[1][0]):
-            yield from self.journal.record(message, closes=(mark("inbox", id),), inbox=id)
+            if id in self.state.inbox:  # it may have been withdrawn meanwhile
+                yield from self.journal.record(message, closes=(mark("inbox", id),), inbox=id)
         yield from self._hand_over_prompt()
 
     def _hand_over_prompt(self) -> Flow[None]:

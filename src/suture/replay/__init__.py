@@ -1,7 +1,25 @@
-"""Replay: the fold (`state`), the calls it keeps (`calls`), and what may be sent (`view`)."""
+"""Replay: the fold (`state`), the conversation that it makes (`conversation`, in order in `timeline`, of `calls`), what
+edits do to it (`editing`), where a compaction parts it (`boundary`), and what may be sent (`view`).
+"""
 
 from suture.replay.calls import Block, Call, CallStatus, TurnBlock, own
-from suture.replay.state import LogFinding, State
-from suture.replay.view import shown
+from suture.replay.conversation import LogFinding
+from suture.replay.editing import edited, fields_of, matched, refusal
+from suture.replay.state import State
+from suture.replay.view import shown, stand_in_for
 
-__all__ = ["Block", "Call", "CallStatus", "LogFinding", "State", "TurnBlock", "own", "shown"]
+__all__ = [
+    "Block",
+    "Call",
+    "CallStatus",
+    "LogFinding",
+    "State",
+    "TurnBlock",
+    "edited",
+    "fields_of",
+    "matched",
+    "own",
+    "refusal",
+    "shown",
+    "stand_in_for",
+]

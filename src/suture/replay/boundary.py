@@ -11,19 +11,18 @@ from itertools import groupby
 from typing import NamedTuple
 
 from suture.entries import Carried, CarriedCall, CarriedTurn, Compacted
-from suture.messages import Assistant, Text, ToolResult, User
+from suture.messages import Text, ToolCall, ToolResult, User
 from suture.pairing import Pairing
-from suture.replay.calls import Attempt, Block, Call, Decision, Request, TurnBlock
+from suture.replay.calls import Attempt, Block, Call, Decision, Request, TurnBlock, own
 
 PREFACE = "The conversation before this point was summarised to save space. The summary:"
 
 
 class Boundary(NamedTuple):
-    """A compaction that counts: its seq, its body, and the index of the first block that it keeps."""
+    """A compaction that counts: its seq, and its body."""
 
     seq: int
     body: Compacted
-    at: int
 
     @property
     def summary(self) -> User:
@@ -66,13 +65,20 @@ def carried_turns(calls: Iterable[Call]) -> tuple[CarriedTurn, ...]:
 
 def _carried_turn(calls: list[Call]) -> CarriedTurn:
     turn = calls[0].turn
-    return CarriedTurn(turn.seq, turn.message, turn.by_loop, tuple(turn.names), tuple(map(_carried_call, calls)))
+    names, slots = tuple(call.name for call in turn.calls), tuple(call.slot for call in turn.calls)
+    size = len(turn.paired.answers)
+    is_plain = slots == tuple(range(size))
+    carried = tuple(_carried_call(call) for call in sorted(calls, key=lambda call: call.slot))
+    return CarriedTurn(
+        turn.seq, turn.message, turn.by_loop, names, carried, () if is_plain else slots, 0 if is_plain else size
+    )
 
 
 def _carried_call(call: Call) -> CarriedCall:
     answer = call.turn.paired.answers[call.slot]
     known = call.correction, call.request, call.decision, call.attempt
-    return CarriedCall(call.slot, answer, *known, call.released, call.refused, call.reason)
+    is_added = call.by_loop is not call.turn.by_loop
+    return CarriedCall(call.slot, answer, *known, call.released, call.refused, call.reason, is_added)
 
 
 def restored_turns(carried: Carried, pairing: Pairing) -> Iterator[TurnBlock]:
@@ -80,20 +86,31 @@ def restored_turns(carried: Carried, pairing: Pairing) -> Iterator[TurnBlock]:
     for position, result in carried.strays:
         pairing.add_result(position, result)
     for one in carried.turns:
-        calls = one.message.calls
-        block = TurnBlock(
-            one.seq, one.message, pairing.add_turn(one.seq, calls, adopt=False), list(one.names), by_loop=one.by_loop
-        )
+        made = one.message.calls
+        slots = one.slots or tuple(range(len(made)))
+        calls = [ToolCall("", "")] * max(one.size, len(made))
+        for slot, call in zip(slots, made, strict=False):
+            calls[slot] = own(call)
+        block = TurnBlock(one.seq, one.message, pairing.add_turn(one.seq, calls, adopt=False), by_loop=one.by_loop)
         block.at = -1
         bare = {call.slot: call for call in one.calls}
-        for slot, call in enumerate(calls):
-            if slot not in bare:
-                pairing.answer(block.paired, slot, one.seq, ToolResult.of(call.id, "answered"))
-            elif (answer := bare[slot].answer) is not None:
-                pairing.answer(block.paired, slot, *answer)
-        for slot, known in bare.items():
-            _restore(block.calls[slot], known)
+        for slot in set(range(len(calls))) - set(slots):
+            pairing.drop(block.paired, slot)
+        for slot, name in zip(slots, one.names, strict=False):
+            block.calls.append(_restored(block, slot, name, bare.get(slot), pairing))
         yield block
+
+
+def _restored(block: TurnBlock, slot: int, name: str, known: CarriedCall | None, pairing: Pairing) -> Call:
+    """A call of a turn that was carried over; of one that was answered nothing else is known."""
+    call = Call(block, slot, name, by_loop=block.by_loop and not (known is not None and known.added))
+    if known is None:
+        pairing.answer(block.paired, slot, block.seq, ToolResult.of(call.call.id, "answered"))
+        return call
+    if known.answer is not None:
+        pairing.answer(block.paired, slot, *known.answer)
+    _restore(call, known)
+    return call
 
 
 def _restore(call: Call, known: CarriedCall) -> None:
@@ -102,10 +119,3 @@ def _restore(call: Call, known: CarriedCall) -> None:
     call.decision = None if known.decision is None else Decision(*known.decision)
     call.attempt = None if known.attempt is None else Attempt(*known.attempt)
     call.released, call.refused, call.reason = known.released, known.refused, known.reason
-
-
-def last_of(block: Block | None) -> tuple[int, Assistant] | None:
-    """The last assistant message, with its seq."""
-    if block is None or not isinstance(block.message, Assistant):
-        return None
-    return block.seq, block.message

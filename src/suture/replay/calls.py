@@ -51,31 +51,41 @@ class Attempt(NamedTuple):
 class Call:
     """One call of the log, by key, and all that the log knows of it.
 
-    `correction` is the last that was made of it; `refused` says why its authority is in doubt, `reason` why the run that
-    should have run it stopped; `answered_at` where its first answer stands that came behind it.
+    `name` is its wire id, once in a session; `by_loop` whether a run wrote it; `results` the seqs of all results that came
+    for it. `correction` is the last that was made of it; `refused` says why its authority is in doubt, `reason` why the run
+    that should have run it stopped; `answered_at` where its first answer stands that came behind it; `gone` that it is no
+    part of the conversation any more.
     """
 
     __slots__ = (
         "answered_at",
         "attempt",
+        "by_loop",
         "call",
         "correction",
         "decision",
+        "gone",
         "key",
+        "name",
         "reason",
         "refused",
         "released",
         "request",
+        "results",
         "settlement",
         "slot",
         "turn",
     )
 
-    def __init__(self, key: str, call: ToolCall, turn: TurnBlock, slot: int) -> None:
-        self.key = key
-        self.call = call
+    def __init__(self, turn: TurnBlock, slot: int, name: str, *, by_loop: bool) -> None:
+        self.key = call_key(turn.seq, slot)
+        self.call = turn.paired.calls[slot]
         self.turn = turn
         self.slot = slot
+        self.name = name
+        self.by_loop = by_loop
+        self.gone = False
+        self.results: tuple[int, ...] = ()
         self.correction: Correction | None = None
         self.request: Request | None = None
         self.decision: Decision | None = None
@@ -85,6 +95,11 @@ class Call:
         self.refused: str | None = None
         self.reason: str | None = None
         self.answered_at: int | None = None
+
+    def change(self, call: ToolCall) -> None:
+        """The call is another one, by an edit: what was made of the old one says nothing of it."""
+        self.call = call
+        self.correction = self.request = self.decision = None
 
     @property
     def answered(self) -> bool:
@@ -146,17 +161,16 @@ class Single:
 
 
 class TurnBlock:
-    """An assistant message with calls, and what answers them. `names` are its calls' wire ids, once in a session."""
+    """An assistant message with calls, in the order in which it makes them, and what answers them."""
 
-    __slots__ = ("at", "by_loop", "calls", "message", "names", "paired", "seq")
+    __slots__ = ("at", "by_loop", "calls", "message", "paired", "seq")
 
-    def __init__(self, seq: int, message: Assistant, paired: Turn, names: list[str], *, by_loop: bool) -> None:
+    def __init__(self, seq: int, message: Assistant, paired: Turn, *, by_loop: bool) -> None:
         self.seq = seq
         self.message = message
         self.paired = paired
-        self.names = names
         self.by_loop = by_loop
-        self.calls = [Call(call_key(seq, slot), call, self, slot) for slot, call in enumerate(paired.calls)]
+        self.calls: list[Call] = []
         self.at = 0
 
 

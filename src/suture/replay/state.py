@@ -9,7 +9,9 @@ the request, key and digest that it names, and a call whose authority is in doub
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple, TypeAlias, assert_never
+from typing import TypeAlias, assert_never
+
+import msgspec
 
 from suture.entries import (
     ApprovalDecision,
@@ -21,120 +23,129 @@ from suture.entries import (
     ChildStarted,
     Compacted,
     Correction,
+    Edit,
     Entry,
     Interrupt,
     Linked,
     MessageBody,
+    Removal,
+    Reset,
     Retry,
     RunFinished,
     RunStarted,
     Settlement,
     Steer,
     ToolStarted,
-    call_key,
+    mark,
     plain,
     read,
 )
 from suture.errors import Corrupt
 from suture.messages import Assistant, Message, ToolResult, Usage, User
-from suture.pairing import Answers, Landing, Pairing, Repeats, Stray
-from suture.repair import IdBook, stand_in
-from suture.replay.boundary import (
-    Boundary,
-    carried_turns,
-    last_of,
-    restored_turns,
-    wrong_boundary,
-)
+from suture.repair import stand_in
+from suture.replay.boundary import Boundary
 from suture.replay.calls import (
     Attempt,
     Block,
     Call,
     Decision,
     Request,
-    Single,
     TurnBlock,
     doubt_about,
     is_edit_of,
-    own,
     settled_result,
 )
-from suture.replay.view import RequestView, stand_in_for
+from suture.replay.conversation import Conversation, LogFinding
+from suture.replay.editing import apply, fold_edit, fold_removal
+from suture.replay.timeline import Timeline
+from suture.replay.view import stand_in_for
 
 Inbox: TypeAlias = dict[str, tuple[int, User]]
-
-
-class LogFinding(NamedTuple):
-    """One thing that replay had to mend or leave aside: where, a code, and a sentence for the operator."""
-
-    seq: int
-    code: str
-    sentence: str
 
 
 class State:
     """What a log says, up to `head`. Only `fold` changes it.
 
-    `start` is the seq up to which it was carried over rather than read, 0 when nothing was; `boundary` the last compaction
-    that counts. `run` is the id of the run that is on or was cut off; `interrupt` what stopped the last one, or is to stop
-    this one; `last_status` how the last run ended, None when it did not; `marks` the open marks with the seqs that
-    opened them, as the store keeps them. `linked` are the names of its children by session id, `reported` their reports;
-    `began` and `result` say what a child's own log says of its work.
+    `talk` is the conversation. `run` is the id of the run that is on or was cut off; `interrupt` what stopped the last one,
+    or is to stop this one; `last_status` how the last run ended, None when it did not; `marks` the open marks with the seqs
+    that opened them, as the store keeps them. `linked` are the names of its children by session id, `reported` their
+    reports; `began` and `result` say what a child's own log says of its work.
     """
 
     def __init__(self) -> None:
         self.head = 0
-        self.start = 0
-        self.boundary: Boundary | None = None
         self.run: str | None = None
         self.interrupt: Interrupt | None = None
         self.last_status: str | None = None
         self.inbox: Inbox = {}
         self.usage = Usage()
         self.findings: list[LogFinding] = []
-        self.recorded: list[tuple[int, Message]] = []
-        self.blocks: list[Block] = []
-        self.calls: dict[str, Call] = {}
-        self.unanswered: dict[str, Call] = {}
         self.marks: dict[str, int] = {}
         self.linked: dict[str, str] = {}
         self.reported: dict[str, ChildReport] = {}
         self.began = False
         self.result: ChildResult | None = None
-        self._last_assistant: Block | None = None
-        self._pairing = Pairing()
-        self._book = IdBook()
-        self._view = RequestView(self.blocks)
-        self._steps_before = 0
-        self._behind: tuple[int, ...] = ()
-        self._is_straddled = False
+        self.talk = Conversation(self._find)
         # What `carried_before` folds: the entries behind what was carried over to a seq, or behind the beginning.
         self._base: tuple[Carried, int] | None = None
         self._since_base: list[Entry] = []
 
+    # The conversation -------------------------------------------------------------------------
+
+    @property
+    def start(self) -> int:
+        """The seq up to which it was carried over rather than read, 0 when nothing was."""
+        return self.talk.start
+
+    @property
+    def boundary(self) -> Boundary | None:
+        """The last compaction that counts."""
+        return self.talk.boundary
+
+    @property
+    def recorded(self) -> dict[int, Message]:
+        """The messages by seq, after edits."""
+        return self.talk.recorded
+
+    @property
+    def calls(self) -> dict[str, Call]:
+        """All calls, by key."""
+        return self.talk.calls
+
+    @property
+    def unanswered(self) -> dict[str, Call]:
+        """The calls without a recorded result, by key."""
+        return self.talk.unanswered
+
+    @property
+    def timeline(self) -> Timeline:
+        """The conversation in order."""
+        return self.talk.timeline
+
     # Carrying over ----------------------------------------------------------------------------
 
     def carried_before(self, seq: int) -> Carried:
-        """What a fold of all below that seq carries over; it costs what was written since the last boundary."""
+        """What a fold of all below that seq carries over; it costs what was written since the last boundary.
+
+        What stood there was edited since, and that is no part of what follows.
+        """
         fold = State()
         if self._base is not None:
             fold.restore(*self._base)
         fold.fold(entry for entry in self._since_base if entry.seq < seq)
+        for edit in self.talk.edits:
+            if edit.target < seq <= edit.seq:
+                apply(fold.talk, edit)
         return fold.carry()
 
     def carry(self) -> Carried:
         """What a fold needs to go on from here without what came before."""
-        last = self._last_assistant
-        return Carried(
+        return msgspec.structs.replace(
+            self.talk.carried_turns(),
             run=self.run,
             interrupt=self.interrupt,
             last_status=self.last_status,
-            steps=self.steps,
             usage=self.usage,
-            last=last_of(last),
-            behind=self._seqs_behind(last),
-            turns=carried_turns(self.calls.values()),
-            strays=tuple((stray.position, stray.result) for stray in self._pairing.strays()),
             inbox=dict(self.inbox),
             linked=dict(self.linked),
             reported=dict(self.reported),
@@ -143,43 +154,21 @@ class State:
             marks=dict(self.marks),
         )
 
-    def _seqs_behind(self, last: Block | None) -> tuple[int, ...]:
-        """The seqs of the messages behind the last answer, which the next one may not have seen."""
-        seqs = list(self._behind) if last is None or last.at < 0 else []
-        for block in reversed(self.blocks):
-            if block is last:
-                break
-            seqs.append(block.seq)
-        return tuple(seqs)
-
     def restore(self, carried: Carried, start: int) -> None:
         """Become the state at that seq, of what was carried over it; what follows is folded as ever."""
         self.clear()
         self._base = carried, start
-        self.head = self.start = start
+        self.head = start
         self.run, self.interrupt, self.last_status = carried.run, carried.interrupt, carried.last_status
         self.inbox, self.usage, self.marks = dict(carried.inbox), carried.usage, dict(carried.marks)
         self.linked, self.reported = dict(carried.linked), dict(carried.reported)
         self.began, self.result = carried.began, carried.result
-        if carried.last is not None:
-            self._last_assistant = Single(*carried.last)
-            self._last_assistant.at = -1
-        for block in restored_turns(carried, self._pairing):
-            self._adopt(block)
-        self._steps_before, self._behind = carried.steps, carried.behind
+        self.talk = Conversation(self._find, carried.begun, start)
+        self.talk.restore(carried)
 
     def clear(self) -> None:
         """Become the state of an empty log."""
         self.__init__()  # type: ignore[misc]
-
-    def _adopt(self, block: TurnBlock) -> None:
-        """Know the calls of a turn that stands in no conversation here."""
-        for call in block.calls:
-            self.calls[call.key] = call
-            if not call.answered:
-                self.unanswered[call.key] = call
-        if self._last_assistant is not None and self._last_assistant.seq == block.seq:
-            self._last_assistant = block
 
     # Folding ----------------------------------------------------------------------------------
 
@@ -201,6 +190,9 @@ class State:
 
     def _fold(self, entry: Entry) -> None:
         self._note_marks(entry)
+        if entry.kind == "reset":
+            self._reset(entry)
+            return
         if entry.erased:
             self._find(entry.seq, "ERASED", f"the body of this {entry.kind} was erased")
             self._go_by_marks(entry, "was erased")
@@ -242,6 +234,12 @@ class State:
                     self._note_stop()
             case Settlement():
                 self._settled(entry.seq, body)
+            case Edit():
+                fold_edit(self.talk, entry.seq, body)
+            case Removal():
+                fold_removal(self.talk, entry.seq, body)
+            case Reset():
+                self._reset(entry)
             case Compacted():
                 self._compacted(entry.seq, body)
             case Linked():
@@ -283,31 +281,36 @@ class State:
         if body.carried is not None:
             self._base = body.carried, body.first_kept - 1
             self._since_base = [entry for entry in self._since_base if entry.seq >= body.first_kept]
-        at = next(at for at, block in enumerate(self.blocks) if block.seq == body.first_kept)
-        self.boundary = Boundary(seq, body, at)
-        self._book = IdBook()
-        for block in self.blocks[at:]:
-            if isinstance(block, TurnBlock):
-                block.names = self._names(block.seq, block.message)
-        self._view = RequestView(self.blocks, at, (self.boundary.summary,))
+        self.talk.hide(seq, body)
 
     def wrong_with_boundary(self, first_kept: int) -> str | None:
         """Why nothing below that seq may be hidden behind a summary; None when all of it may."""
-        if self._is_straddled:
-            return "an answer that was asked for before it stands behind it"
-        return wrong_boundary(first_kept, self.blocks, self.calls.values(), self.open_calls())
-
-    def _names(self, seq: int, message: Assistant) -> list[str]:
-        """The wire ids of an answer's calls as requests have them, given once since the last boundary."""
-        return [self._book.take(call.id, f"{seq}_{slot}") for slot, call in enumerate(message.calls)]
+        return self.talk.wrong_with_boundary(first_kept, self.open_calls())
 
     def _note_stop(self) -> None:
         """Remember why the calls of the last turn were left; what older ones say was sent and stays."""
-        turn = self._last_assistant
+        turn = self.timeline.last_answer
         if isinstance(turn, TurnBlock) and (reason := self.stopped_by()) is not None:
             for call in turn.calls:
                 call.reason = reason
-            self._view.forget(turn)
+            self._touch(turn)
+
+    def _reset(self, entry: Entry) -> None:
+        """Begin a new conversation. What was open in the old one is withdrawn, and said so."""
+        for call in self.talk.in_order():
+            call.gone = True
+            named = f"{call.key} ({call.call.name})"
+            if call.status == "started":
+                self._find(entry.seq, "OUTCOME_WITHDRAWN", f"{named} had started; whether it took effect is not known")
+            elif call.status in ("parked", "decided"):
+                self._find(entry.seq, "APPROVAL_WITHDRAWN", f"{named} waited for a person, and will not run")
+        for _, message in self.inbox.values():
+            self._find(entry.seq, "INBOX_WITHDRAWN", f"a message that waited was never delivered: {message.text}")
+        self.inbox = {}
+        if self.run is None or mark("run", self.run) in entry.closes:
+            self.run = self.interrupt = self.last_status = None
+        self.talk = Conversation(self._find, entry.seq, self.start)
+        self._base, self._since_base = (self.carry(), entry.seq), []
 
     def _find(self, seq: int, code: str, sentence: str) -> None:
         self.findings.append(LogFinding(seq, code, sentence))
@@ -342,11 +345,12 @@ class State:
                 self.run, self.last_status = None, "unknown"
             elif kind == "inbox":
                 self.inbox.pop(name, None)
+            elif call is not None and entry.kind in ("edit", "removal") and not call.answered:
+                self._refuse(call, f"entry {entry.seq} of kind {entry.kind} {why}")
             elif call is not None and kind == "started" and entry.kind in ("message", "settlement") and not call.answered:
                 result = stand_in(call.call, "lost", f"entry {entry.seq} {why}")
-                self._pairing.answer(call.turn.paired, call.slot, entry.seq, result)
-                self._answered(call, entry.seq)
-                self._touch(call.turn)
+                self.talk.pairing.answer(call.turn.paired, call.slot, entry.seq, result)
+                self.talk.answered(call, entry.seq, result)
 
     def _started_unreadably(self, entry: Entry, call: Call) -> None:
         """A start of which nothing says that it may be repeated."""
@@ -361,90 +365,18 @@ class State:
 
     def _message(self, seq: int, body: MessageBody) -> None:
         message = body.message
-        self.recorded.append((seq, message))
         if body.inbox is not None:
             self.inbox.pop(body.inbox, None)
-        if isinstance(message, Assistant):
-            self._assistant(seq, message, body.seen)
-        elif isinstance(message, ToolResult):
-            self._result(seq, message, body.key)
-        else:
-            self._append(Single(seq, message))
-
-    def _append(self, block: Block) -> None:
-        block.at = len(self.blocks)
-        self.blocks.append(block)
-
-    def _assistant(self, seq: int, message: Assistant, seen: int | None) -> None:
-        if message.usage is not None:
+        if isinstance(message, Assistant) and message.usage is not None and not body.restated:
             self.usage += message.usage
-        unseen = self._unseen(seen)
-        if calls := message.calls:
-            paired = self._pairing.add_turn(seq, tuple(map(own, calls)), adopt=seen is None)
-            block = TurnBlock(seq, message, paired, self._names(seq, message), by_loop=seen is not None)
-            self._append(block)
-            self._last_assistant = block
-            for call in block.calls:
-                self.calls[call.key] = call
-                if call.answered:
-                    self._find(seq, "RESULT_DISPLACED", f"the result of {call.key} came before its call")
-                else:
-                    self.unanswered[call.key] = call
-        else:
-            self._last_assistant = Single(seq, message)
-            self._append(self._last_assistant)
-        for late in unseen:
-            self._append(late)
-
-    def _unseen(self, seen: int | None) -> list[Block]:
-        """Take off the tail what was written while the model answered; it stands behind the answer."""
-        late: list[Block] = []
-        if seen is None:
-            return late
-        before = self._last_assistant.seq if self._last_assistant is not None else 0
-        self._is_straddled |= any(one > max(seen, before) for one in self._behind)
-        self._behind = ()
-        while self.blocks and self.blocks[-1].seq > max(seen, before):  # a run asks only once it holds the answer before
-            self._view.forget(self.blocks[-1])
-            late.append(self.blocks.pop())
-        return late[::-1]
-
-    def _result(self, seq: int, result: ToolResult, key: str | None) -> None:
-        call = self.calls.get(key) if key is not None else None
-        if call is not None:
-            landing = self._pairing.answer(call.turn.paired, call.slot, seq, result)
-        else:
-            landing = self._pairing.add_result(seq, result)
-        self._landed(seq, result, landing, keyed=call is not None)
-
-    def _landed(self, seq: int, result: ToolResult, landing: Landing, *, keyed: bool) -> None:
-        match landing:
-            case Stray():
-                self._find(seq, "RESULT_ORPHAN", f"no call wants this result of {result.call_id!r}: {result.text}")
-                return
-            case Repeats():
-                self._find(seq, "RESULT_DUPLICATE", f"the call {result.call_id!r} was answered before: {result.text}")
-                return
-            case Answers():
-                call = self.calls[call_key(landing.turn.position, landing.slot)]
-            case _:
-                assert_never(landing)
-        if landing.loser is not None:
-            words = landing.loser.result.text
-            self._find(seq, "RESULT_REPLACED", f"a later result of {call.key} stands instead of: {words}")
-        self._answered(call, seq)
-        if self.boundary is not None and self.boundary.hides(call.turn):
-            self._hidden(call, seq, result)
-        elif not keyed and self.blocks[-1] is not call.turn:
-            self._find(seq, "RESULT_DISPLACED", f"the result of {call.key} stands behind its turn in what is sent")
-        self._touch(call.turn)
+        self.talk.take(seq, body)
 
     # Calls ------------------------------------------------------------------------------------
 
     def _started(self, entry: Entry, body: ToolStarted) -> None:
         call = self.calls.get(body.key)
         if call is None:
-            self._find(entry.seq, "CALL_UNKNOWN", f"a handler started for {body.key}, which is no call of this log")
+            self._find(entry.seq, "CALL_UNKNOWN", f"a handler started for {self.talk.unknown(body.key)}")
             return
         call.attempt = Attempt(entry.seq, entry.at, entry.epoch, body)
         call.released = False
@@ -453,7 +385,7 @@ class State:
     def _requested(self, entry: Entry, body: ApprovalRequest) -> None:
         call = self.calls.get(body.key)
         if call is None:
-            self._find(entry.seq, "APPROVAL_INVALID", f"an approval is asked for {body.key}, which is no call of this log")
+            self._find(entry.seq, "APPROVAL_INVALID", f"an approval is asked for {self.talk.unknown(body.key)}")
             return
         if call.answered:
             self._find(entry.seq, "APPROVAL_INVALID", f"an approval is asked for {body.key}, which is answered")
@@ -498,48 +430,36 @@ class State:
             call.released = True
         else:
             result = settled_result(call, body)
-            self._pairing.answer(call.turn.paired, call.slot, seq, result)
+            self.talk.pairing.answer(call.turn.paired, call.slot, seq, result)
             call.settlement = body
-            self._answered(call, seq)
-            if self.boundary is not None and self.boundary.hides(call.turn):
-                self._hidden(call, seq, result)
+            self.talk.answered(call, seq, result)
         self._touch(call.turn)
 
-    def _answered(self, call: Call, seq: int) -> None:
-        self.unanswered.pop(call.key, None)
-        if call.answered_at is None:
-            call.answered_at = seq
-
-    def _hidden(self, call: Call, seq: int, result: ToolResult) -> None:
-        self._find(seq, "RESULT_HIDDEN", f"the call {call.key} was summarised; no request shows its result: {result.text}")
-
     def _touch(self, block: Block) -> None:
-        self._view.forget(block)
+        self.timeline.forget(block)
 
     # Views ------------------------------------------------------------------------------------
 
     def messages(self) -> list[Message]:
-        """The conversation as recorded, in the order of the log, without stand-ins."""
-        return [message for _, message in self.recorded]
+        """The conversation as recorded, in the order of the log, after edits, without stand-ins."""
+        return list(self.recorded.values())
 
     def sent_blocks(self) -> list[Block]:
         """The blocks of what may be sent now, in their order; the summary of what came before leads them."""
-        return self.blocks if self.boundary is None else self.blocks[self.boundary.at :]
+        return self.timeline.sent()
 
     def request(self) -> tuple[Message, ...]:
         """What may be sent now: each turn followed by one result per call, in call order, under ids that are
         given once; stand-ins where nothing is recorded; nothing empty.
         """
-        return self._view.messages()
+        return self.timeline.request()
 
     def replay(self) -> list[tuple[Message, int | None]]:
         """The conversation from the boundary, behind its summary, with stand-ins (seq None for both); calls that will still
         run or wait for people stay open.
         """
-        if self.boundary is None:
-            return [pair for block in self.blocks for pair in self._replayed(block)]
-        kept = (pair for block in self.blocks[self.boundary.at :] for pair in self._replayed(block))
-        return [(self.boundary.summary, None), *kept]
+        summary = [(self.boundary.summary, None)] if self.boundary is not None else []
+        return [*summary, *(pair for block in self.timeline.sent() for pair in self._replayed(block))]
 
     def _replayed(self, block: Block) -> Iterator[tuple[Message, int | None]]:
         yield block.message, block.seq
@@ -562,7 +482,7 @@ class State:
 
     def is_open(self, call: Call) -> bool:
         """Whether a run may still take the call up, or a person decide it."""
-        if call.answered or call.refused is not None:
+        if call.answered or call.gone or call.refused is not None:
             return False
         match call.status:
             case "parked" | "decided":
@@ -574,11 +494,11 @@ class State:
 
     def is_tail(self, turn: TurnBlock) -> bool:
         """Whether no assistant message follows; behind a turn that no run wrote, no message at all."""
-        return turn is (self._last_assistant if turn.by_loop else self.blocks[-1])
+        return self.timeline.is_tail(turn)
 
     def open_calls(self) -> list[Call]:
         """The calls that a run may still take up or a person decide, in order."""
-        return [call for call in self.unanswered.values() if self.is_open(call)]
+        return [call for call in self.talk.in_order() if self.is_open(call)]
 
     def waiting_calls(self) -> list[Call]:
         """The calls that wait for a person's decision or were decided and not taken up yet, in order of request."""
@@ -588,61 +508,41 @@ class State:
 
     def unknown_outcomes(self) -> list[Call]:
         """The calls that started, never answered, and are not safe to repeat, in order."""
-        return [call for call in self.unanswered.values() if call.outcome_unknown]
+        return [call for call in self.talk.in_order() if call.outcome_unknown]
 
     @property
     def last_assistant(self) -> Assistant | None:
         """The last assistant message, whatever follows it."""
-        block = self._last_assistant
+        block = self.timeline.last_answer
         return block.message if block is not None and isinstance(block.message, Assistant) else None
 
     @property
     def reply(self) -> Assistant | None:
         """The last assistant message, when no user message follows it: what the model has said to what was said last."""
-        for block in reversed(self.blocks):
-            if isinstance(block.message, User):
-                return None
-            if isinstance(block.message, Assistant):
-                return block.message
-        return self.last_assistant if self._steps_before else None
+        return self.timeline.reply
 
     @property
     def answered(self) -> bool:
-        """Whether nothing waits for the model: the conversation is empty or ends in an answer without calls.
-
-        A paused turn (of a provider that runs tools itself) is none: it goes on when it is sent back.
-        """
-        if not self.blocks:
-            return True
-        last = self.blocks[-1]
-        paused = isinstance(last.message, Assistant) and last.message.stop_reason == "pause"
-        return isinstance(last, Single) and last is self._last_assistant and not paused
+        """Whether nothing waits for the model."""
+        return self.timeline.answered
 
     @property
     def steps(self) -> int:
         """The number of assistant messages since the last user message."""
-        count = 0
-        for block in reversed(self.blocks):
-            if isinstance(block.message, User):
-                return count
-            count += isinstance(block.message, Assistant)
-        return count + self._steps_before
+        return self.timeline.steps
 
     def has_given(self, id: str) -> bool:
         """Whether a call of this conversation goes by that wire id."""
-        return id in self._book
+        return id in self.talk.book
 
     def find_calls(self, name: str) -> list[Call]:
         """The calls that a key or a wire id names."""
-        named = [call for call in self.calls.values() if name in (call.key, call.call.id, call.turn.names[call.slot])]
+        named = [call for call in self.calls.values() if name in (call.key, call.call.id, call.name)]
         return sorted(named, key=lambda call: call.key != name)
 
     def answered_by(self, result: ToolResult, key: str | None = None) -> Call | None:
         """The call that a result would answer now."""
-        if key is not None:
-            return self.unanswered.get(key)
-        landing = self._pairing.wanted(result)
-        return self.calls[call_key(landing[0].position, landing[1])] if landing is not None else None
+        return self.talk.answered_by(result, key)
 
     def idle_marks(self) -> tuple[str, ...]:
         """The open marks behind which nothing waits any more; the next run closes them."""

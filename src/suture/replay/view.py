@@ -12,29 +12,29 @@ from suture.replay.calls import Block, Call, TurnBlock
 
 
 class RequestView:
-    """The messages of a request, kept from one to the next: those of `lead`, then the blocks from the index `first` on.
+    """The messages of a request, kept from one to the next: those of `lead`, then the blocks from the place `first` on.
 
-    Forgetting a block costs what stands behind it.
+    Forgetting a place costs what stands behind it.
     """
 
-    def __init__(self, blocks: Sequence[Block], first: int = 0, lead: Sequence[Message] = ()) -> None:
-        self._blocks = blocks
+    def __init__(self, places: Sequence[Block | None], first: int = 0, lead: Sequence[Message] = ()) -> None:
+        self._places = places
         self._first = first
         self._messages = list(lead)
         self._starts: list[int] = []
 
-    def forget(self, block: Block) -> None:
-        """Work the block out anew, and all behind it."""
-        at = block.at - self._first
+    def cut(self, place: int) -> None:
+        """Work out anew what stands at that place, and all behind it."""
+        at = place - self._first
         if 0 <= at < len(self._starts):
             del self._messages[self._starts[at] :]
             del self._starts[at:]
 
     def messages(self) -> tuple[Message, ...]:
         """Each turn followed by one result per call, in call order, under ids that are given once; nothing empty."""
-        for block in self._blocks[self._first + len(self._starts) :]:
+        for block in self._places[self._first + len(self._starts) :]:
             self._starts.append(len(self._messages))
-            self._messages.extend(shown(block))
+            self._messages.extend(shown(block) if block is not None else ())
         return tuple(self._messages)
 
 
@@ -50,19 +50,14 @@ def _turn(block: TurnBlock) -> Iterator[Message]:
     for call in block.calls:
         answer = block.paired.answers[call.slot]
         result = answer.result if answer is not None else stand_in_for(call)
-        name = block.names[call.slot]
-        yield result if result.call_id == name else msgspec.structs.replace(result, call_id=name)
+        yield result if result.call_id == call.name else msgspec.structs.replace(result, call_id=call.name)
 
 
 def _as_it_ran(block: TurnBlock) -> Assistant:
     """The assistant message with ids that are given once, and with its calls as they were corrected or let run."""
-    pairs = zip(block.calls, block.names, strict=True)
-    if all(call.edited is None and call.corrected is call.call and call.call.id == name for call, name in pairs):
+    if all(call.edited is None and call.corrected is call.call and call.call.id == call.name for call in block.calls):
         return block.message
-    sent = iter(
-        msgspec.structs.replace(call.edited or call.corrected, id=name)
-        for call, name in zip(block.calls, block.names, strict=True)
-    )
+    sent = iter(msgspec.structs.replace(call.edited or call.corrected, id=call.name) for call in block.calls)
     parts = tuple(next(sent) if type(part) is ToolCall else part for part in block.message.parts)
     return msgspec.structs.replace(block.message, parts=parts)
 
@@ -84,4 +79,4 @@ def _unanswered_because(call: Call) -> tuple[Why, str | None]:
         case "started":
             return "unknown", call.reason
         case _:
-            return ("not_run", call.reason or "the run ended first") if call.turn.by_loop else ("unknown", None)
+            return ("not_run", call.reason or "the run ended first") if call.by_loop else ("unknown", None)

@@ -9,16 +9,19 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import msgspec
 
+import suture.session.edits as edits
 from suture.canonical import canonical
 from suture.entries import (
     KINDS,
     ApprovalDecision,
+    Body,
     Draft,
     Entry,
     Interrupt,
@@ -44,7 +47,9 @@ from suture.errors import (
 from suture.healing import fit
 from suture.messages import Assistant, Message, Part, ToolCall, ToolResult, Usage, User, parts_of
 from suture.replay import Call, LogFinding, State
+from suture.session.choices import Ids, heals, source_of_ids
 from suture.session.clock import new_id, now
+from suture.session.listeners import Listener, Listeners
 from suture.session.opening import opening_of
 from suture.session.waiting import (
     Approval,
@@ -57,7 +62,7 @@ from suture.session.waiting import (
     started_call_of,
 )
 from suture.stores.base import SessionInfo, Store
-from suture.stores.owner import is_dead
+from suture.stores.owner import is_dead, this_owner
 from suture.tools import spelled_out
 
 T = TypeVar("T")
@@ -65,21 +70,34 @@ T = TypeVar("T")
 # An append that depends on what was read is tried again while others write, for at most this long.
 PATIENCE = 30.0
 
+# An edit holds the session for a moment; a runner that died in one is replaced after so many seconds at the latest.
+EDIT_LEASE = 30.0
+
 
 class Session:
     """A handle on a session.
 
-    A missing `id` becomes a new UUID; `meta` is merged into what the store keeps of it; with `heal=False`
-    `replay()` hands out what is recorded, untouched.
+    A missing `id` becomes a new UUID; `meta` is merged into what the store keeps of it; with `heal=False`, or
+    `SUTURE_HEAL=0` in the environment, `replay()` hands out what is recorded, untouched. `ids` is where messages without an
+    id get one from: "uuid7", "uuid4" or a function.
     """
 
     def __init__(
-        self, store: Store, id: str | None = None, meta: Mapping[str, object] | None = None, heal: bool = True
+        self,
+        store: Store,
+        id: str | None = None,
+        meta: Mapping[str, object] | None = None,
+        heal: bool = True,
+        *,
+        ids: Ids = "uuid7",
     ) -> None:
         if not isinstance(store, Store):
             raise ConfigurationError(f"{store!r} is no store; open one with suture.open_store('sqlite:///agent.db').")
         self.store = store
-        self.heal = heal
+        self.heal = heals(heal)
+        self.message_id = source_of_ids(ids)
+        self.listeners = Listeners()
+        self.epoch_of_run: Callable[[], int | None] = lambda: None
         self.id = str(uuid.uuid4()) if id is None else id
         self.state = State()
         self.lock = threading.RLock()
@@ -159,7 +177,7 @@ class Session:
         """
         if self.heal:
             return self._read(State.replay)
-        return self._read_whole(lambda state: [(message, seq) for seq, message in state.recorded])
+        return self._read_whole(lambda state: [(message, seq) for seq, message in state.recorded.items()])
 
     def request(self, format: str) -> object:
         """What may be sent now in that wire format, such as {"messages": [...]}: always valid."""
@@ -197,36 +215,56 @@ class Session:
     @property
     def final_assistant_message(self) -> Assistant | None:
         """The last answer, whatever follows it."""
-        return self._read(lambda state: state.last_assistant)
+        return self._read_whole(final_answer)
 
     def orphaned_tool_call_ids(self) -> list[str]:
         """The wire ids of all calls without a recorded result, in order."""
-        return self._read(lambda state: [call.call.id for call in state.unanswered.values()])
+        return self._read_whole(lambda state: [call.call.id for call in state.talk.orphans()])
 
     def pending_tool_calls(self) -> tuple[Assistant | None, list[ToolCall]]:
         """The last answer, and those of its calls that have no recorded result."""
-        return self._read(_pending)
+        return self._read_whole(_pending)
 
     # Writing ----------------------------------------------------------------------------------
 
-    def add(self, message: Message) -> Message:
-        """Record a message at the end of the conversation; it is given an id unless it has one."""
-        return self.append_message(message)
-
-    def append_message(self, message: Message) -> Message:
-        """Record a message in one append; it is given an id unless it has one.
+    def add(self, message: Message, silent: bool = False) -> Message:
+        """Record a message at the end of the conversation and, unless `silent`, tell those who asked with `on_message`; it
+        is given an id unless it has one.
 
         Raises:
             NotJson: a result whose content cannot be written down.
         """
-        id = new_id()
-        given = spelled_out(message) if isinstance(message, ToolResult) else message
-        recorded: Message = given if given.id is not None else msgspec.structs.replace(given, id=id)
-        if isinstance(recorded, ToolResult):
-            self._append_on(lambda state: self._message(state, id, MessageBody(recorded)))
-        else:
-            self._append(draft(id, now(), MessageBody(recorded)))
+        recorded = self.append_message(message)
+        if not silent:
+            self.listeners.tell(recorded)
         return recorded
+
+    def on_message(self, callback: Listener) -> Self:
+        """Call back with each message that comes in through this handle: what is added, and the answers and results of a
+        run. Prompts, stand-ins and edits are not told. What a callback raises goes to the caller; the message stays.
+
+        Raises:
+            ConfigurationError: it cannot be called.
+        """
+        self.listeners.add(callback)
+        return self
+
+    def append_message(self, message: Message) -> Message:
+        """Record a message in one append and tell nobody; it is given an id unless it has one.
+
+        Raises:
+            NotJson: a result whose content cannot be written down.
+        """
+        recorded = self._named(spelled_out(message) if isinstance(message, ToolResult) else message)
+        if isinstance(recorded, ToolResult):
+            self._append_on(lambda state: self._message(state, new_id(), MessageBody(recorded)))
+        else:
+            self._append(draft(new_id(), now(), MessageBody(recorded)))
+        return recorded
+
+    def _named(self, message: Message) -> Message:
+        """The message with an id."""
+        return message if message.id is not None else msgspec.structs.replace(message, id=self.message_id())
 
     @staticmethod
     def _message(state: State, id: str, body: MessageBody) -> Draft:
@@ -260,6 +298,117 @@ class Session:
 
     def _append(self, *drafts: Draft, expect: int | None = None) -> int:
         return self.store.append(self.id, drafts, expect=expect)
+
+    # Editing ----------------------------------------------------------------------------------
+
+    def set(self, messages: Iterable[Message]) -> Self:
+        """Put other messages in the place of the whole conversation. What waits (approvals, messages, calls of unknown
+        outcome) is withdrawn, each with a finding. What was there before stays readable in `entries()`.
+
+        Raises:
+            InvalidEdit: one of them is no message.
+            SessionBusy: another process is running the session.
+        """
+        fresh = [self._named(message) for message in edits.checked(messages)]
+        self._edit(lambda state: edits.reset(state, fresh, in_run=self.epoch_of_run() is not None))
+        return self
+
+    def unset(self) -> Self:
+        """Begin anew, with nothing. As `set` otherwise."""
+        return self.set(())
+
+    def remove(self, id: str) -> Message | None:
+        """Take a message out of the conversation, with the results of its calls; the message, None when there is none.
+
+        Raises:
+            InvalidEdit: it is a result, or a call of it was started or waits for a person.
+            SessionBusy: another process is running the session.
+        """
+        if not isinstance(id, str):
+            raise InvalidEdit(f"{id!r:.80} is no id of a message. Look at `session.messages` for those there are.")
+        removed: Message | None = None
+
+        def decide(state: State) -> list[edits.Wanted]:
+            nonlocal removed
+            wanted = edits.remove(state, id)
+            removed = next((one for one in state.recorded.values() if one.id == id), None)
+            return wanted
+
+        self._edit(decide)
+        return removed
+
+    def update(self, *, id: str | None = None, tool_call_id: str | None = None, **attributes: object) -> Message | None:
+        """Give a message other attributes: `content`, `files` of a user's, `tool_calls` of an assistant's, `error` of a
+        result's, or any field of its kind. What is not named stays, None sets None. Calls that are left out take their
+        results with them. The message as it is now; None when nothing was left of an answer, which is removed then.
+
+        Raises:
+            NoSuchMessage: there is none of that id, or no result for that call.
+            InvalidEdit: it has no such attribute, a value does not fit, or a call was started or waits for a person.
+            SessionBusy: another process is running the session.
+        """
+        target: int | None = None
+
+        def decide(state: State) -> list[edits.Wanted]:
+            nonlocal target
+            target = edits.target_of(state, id, tool_call_id) if target is None or target not in state.recorded else target
+            return edits.update(state, target, attributes)
+
+        self._edit(decide)
+        return self._read_whole(lambda state: state.recorded.get(target or 0))
+
+    def discard_pending_tool_calls(self) -> list[str]:
+        """Answer every call without a result: that it was not run, or may have, as the log knows it. None of them will run,
+        and a real result that still comes stands instead. The wire ids of those calls, in order.
+
+        Raises:
+            SessionBusy: another process is running the session.
+        """
+        ids: list[str] = []
+
+        def decide(state: State) -> list[edits.Wanted]:
+            ids[:] = [call.call.id for call in state.talk.orphans()]
+            return edits.discard(state)
+
+        self._edit(decide)
+        return ids
+
+    def _edit(self, decide: Callable[[State], list[edits.Wanted]]) -> None:
+        """Append what `decide` makes of the state, under a claim, deciding again when others wrote in between; nothing, and
+        no claim, where there is nothing to write.
+        """
+        if not self._read_whole(decide):
+            return
+        deadline = time.monotonic() + PATIENCE
+        with self._claimed() as epoch:
+            while True:
+                head, wanted = self._read_whole(lambda state: (state.head, decide(state)))
+                drafts = [draft(new_id(), now(), self._with_id(body), *marks) for body, *marks in wanted]
+                try:
+                    if drafts:
+                        self.store.append(self.id, drafts, expect=head, epoch=epoch)
+                    break
+                except Conflict:
+                    if time.monotonic() > deadline:
+                        raise
+        self.refresh()
+
+    def _with_id(self, body: Body) -> Body:
+        if isinstance(body, MessageBody) and body.message.id is None:
+            return msgspec.structs.replace(body, message=self._named(body.message))
+        return body
+
+    @contextmanager
+    def _claimed(self) -> Iterator[int]:
+        """The epoch of the run that is on through this handle; else that of a claim of one's own, for the while."""
+        if (epoch := self.epoch_of_run()) is not None:
+            yield epoch
+            return
+        claim = self.store.claim(self.id, this_owner(), EDIT_LEASE)
+        try:
+            yield claim.epoch
+        finally:
+            self.store.release(claim)
 
     # Inbox ------------------------------------------------------------------------------------
 
@@ -471,9 +620,14 @@ def _require_digest(call: Call, digest: str | None) -> None:
         )
 
 
+def final_answer(state: State) -> Assistant | None:
+    """The last answer of a conversation as recorded."""
+    return next((message for message in reversed(state.recorded.values()) if isinstance(message, Assistant)), None)
+
+
 def _pending(state: State) -> tuple[Assistant | None, list[ToolCall]]:
-    last = state.last_assistant
-    return last, [call.call for call in state.unanswered.values() if call.turn.message is last]
+    last = final_answer(state)
+    return last, [call.call for call in state.talk.orphans() if state.recorded[call.turn.seq] is last]
 
 
 def _as_message(entry: Draft) -> MessageBody:

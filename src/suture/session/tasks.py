@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Self
 
 from suture.entries import Entry, Settled
 from suture.messages import Assistant, Message, Part, ToolCall, Usage, User
 from suture.replay import LogFinding, State
-from suture.session.plain import Session
+from suture.session.choices import Ids
+from suture.session.listeners import Listener
+from suture.session.plain import Session, final_answer
 from suture.session.waiting import Approval, StartedCall
 from suture.session.worker import in_thread
 from suture.stores.base import SessionInfo, Store
@@ -21,9 +24,15 @@ class AsyncSession:
     """
 
     def __init__(
-        self, store: Store, id: str | None = None, meta: Mapping[str, object] | None = None, heal: bool = True
+        self,
+        store: Store,
+        id: str | None = None,
+        meta: Mapping[str, object] | None = None,
+        heal: bool = True,
+        *,
+        ids: Ids = "uuid7",
     ) -> None:
-        self.plain = Session(store, id, meta, heal)
+        self.plain = Session(store, id, meta, heal, ids=ids)
 
     @classmethod
     def of(cls, session: Session) -> AsyncSession:
@@ -71,7 +80,7 @@ class AsyncSession:
     @property
     def final_assistant_message(self) -> Assistant | None:
         """As `Session.final_assistant_message`, of what was last read."""
-        return self.plain.last_read(lambda state: state.last_assistant)
+        return self.plain.last_whole(final_answer)
 
     # Reading ----------------------------------------------------------------------------------
 
@@ -133,9 +142,17 @@ class AsyncSession:
 
     # Writing ----------------------------------------------------------------------------------
 
-    async def add(self, message: Message) -> Message:
-        """As `Session.add`."""
-        return await in_thread(self.plain.add, message)
+    async def add(self, message: Message, silent: bool = False) -> Message:
+        """As `Session.add`; async callbacks are awaited."""
+        recorded = await in_thread(self.plain.append_message, message)
+        if not silent:
+            await self.plain.listeners.tell_async(recorded)
+        return recorded
+
+    def on_message(self, callback: Listener) -> Self:
+        """As `Session.on_message`; the callback may be async."""
+        self.plain.on_message(callback)
+        return self
 
     async def append_message(self, message: Message) -> Message:
         """As `Session.append_message`."""
@@ -144,6 +161,30 @@ class AsyncSession:
     async def append(self, kind: str, body: object) -> Entry:
         """As `Session.append`."""
         return await in_thread(self.plain.append, kind, body)
+
+    async def set(self, messages: Iterable[Message]) -> Self:
+        """As `Session.set`."""
+        await in_thread(self.plain.set, messages)
+        return self
+
+    async def unset(self) -> Self:
+        """As `Session.unset`."""
+        await in_thread(self.plain.unset)
+        return self
+
+    async def remove(self, id: str) -> Message | None:
+        """As `Session.remove`."""
+        return await in_thread(self.plain.remove, id)
+
+    async def update(
+        self, *, id: str | None = None, tool_call_id: str | None = None, **attributes: object
+    ) -> Message | None:
+        """As `Session.update`."""
+        return await in_thread(self.plain.update, id=id, tool_call_id=tool_call_id, **attributes)
+
+    async def discard_pending_tool_calls(self) -> list[str]:
+        """As `Session.discard_pending_tool_calls`."""
+        return await in_thread(self.plain.discard_pending_tool_calls)
 
     async def steer(self, text: str) -> str:
         """As `Session.steer`."""

@@ -1,0 +1,255 @@
+"""The conversation that a log holds: its messages, the calls in them, and which result answers which.
+
+A result that is late, doubled or misplaced is paired and reported. What a summary stands for is hidden: it can be read, and
+what comes for it changes no request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, assert_never
+
+from suture.entries import Carried, Compacted, MessageBody, call_key, position_of
+from suture.messages import Assistant, Message, ToolResult
+from suture.pairing import Answers, Landing, Pairing, Repeats, Stray
+from suture.repair import IdBook
+from suture.replay.boundary import Boundary, carried_turns, restored_turns, wrong_boundary
+from suture.replay.calls import Block, Call, Single, TurnBlock, own
+from suture.replay.timeline import Timeline
+
+
+class LogFinding(NamedTuple):
+    """One thing that replay had to mend or leave aside: where, a code, and a sentence for the operator."""
+
+    seq: int
+    code: str
+    sentence: str
+
+
+class Applied(NamedTuple):
+    """An edit that counted: where it stands, the seq of the message, and what that is now, None when it is gone."""
+
+    seq: int
+    target: int
+    message: Message | None
+
+
+class Conversation:
+    """The messages since the reset at `begun`, 0 for none; those up to `start` were carried over rather than read.
+
+    `recorded` are the messages by seq, `calls` all calls by key, `unanswered` those without a recorded result, `answering`
+    the call for which the result at a seq came, `gone` the keys of calls that were removed, `edits` what was edited since
+    the last boundary, `edited_at` where the last edit or the reset stands.
+    """
+
+    def __init__(self, find: Callable[[int, str, str], None], begun: int = 0, start: int = 0) -> None:
+        self.find = find
+        self.begun = begun
+        self.start = start
+        self.boundary: Boundary | None = None
+        self.recorded: dict[int, Message] = {}
+        self.timeline = Timeline()
+        self.calls: dict[str, Call] = {}
+        self.unanswered: dict[str, Call] = {}
+        self.answering: dict[int, Call] = {}
+        self.gone: set[str] = set()
+        self.edits: list[Applied] = []
+        self.edited_at = begun
+        self.pairing = Pairing()
+        self.book = IdBook()
+
+    # Messages ---------------------------------------------------------------------------------
+
+    def take(self, seq: int, body: MessageBody) -> None:
+        """Take a message in, unless what it belongs to is gone."""
+        message = body.message
+        if lost := self._lost(body):
+            self.find(seq, "RESULT_ORPHAN" if isinstance(message, ToolResult) else "ANSWER_WITHDRAWN", lost)
+            return
+        self.recorded[seq] = message
+        if isinstance(message, Assistant):
+            self._assistant(seq, message, body.seen)
+        elif isinstance(message, ToolResult):
+            self._result(seq, message, body.key)
+        else:
+            self.timeline.append(Single(seq, message))
+
+    def _lost(self, body: MessageBody) -> str | None:
+        """Why a message that a run recorded is no part of the conversation: what it belongs to is gone; else None."""
+        words = body.message.text
+        if isinstance(body.message, ToolResult):
+            is_gone = body.key is not None and self._is_gone(body.key)
+            return f"{self.unknown(body.key)}; its result is left aside: {words}" if body.key and is_gone else None
+        if body.seen is None or body.seen >= self.begun:
+            return None
+        return f"the conversation that this answer belongs to was replaced at {self.begun}: {words}"
+
+    def _is_gone(self, key: str) -> bool:
+        position = position_of(key)
+        return key in self.gone or (position is not None and position[0] <= self.begun)
+
+    def unknown(self, key: str) -> str:
+        """What to say of a call that the conversation does not hold."""
+        if not self._is_gone(key):
+            return f"{key}, which is no call of this log"
+        return f"{key}, which was {'removed' if key in self.gone else f'withdrawn at {self.begun}'}"
+
+    def _assistant(self, seq: int, message: Assistant, seen: int | None) -> None:
+        unseen = self.timeline.take_unseen(seen) if seen is not None else []
+        if calls := message.calls:
+            paired = self.pairing.add_turn(seq, tuple(map(own, calls)), adopt=seen is None)
+            block = TurnBlock(seq, message, paired, by_loop=seen is not None)
+            block.calls = [self.new_call(seq, block, slot, by_loop=block.by_loop) for slot in range(len(calls))]
+            self.timeline.append(block)
+        else:
+            self.timeline.append(Single(seq, message))
+        for late in unseen:
+            self.timeline.append(late)
+
+    # Calls and results ------------------------------------------------------------------------
+
+    def new_call(self, seq: int, turn: TurnBlock, slot: int, *, by_loop: bool) -> Call:
+        """The call of a turn at that place, which a result that came before it may answer."""
+        id = turn.paired.calls[slot].id
+        call = Call(turn, slot, self.book.take(id, f"{turn.seq}_{slot}"), by_loop=by_loop)
+        self.calls[call.key] = call
+        if (early := turn.paired.answers[slot]) is None:
+            self.unanswered[call.key] = call
+        else:
+            self.find(seq, "RESULT_DISPLACED", f"the result of {call.key} came before its call")
+            self._belongs(early.position, call)
+            call.answered_at = early.position if early.position > turn.seq else None
+        return call
+
+    def _belongs(self, seq: int, call: Call) -> None:
+        """Keep for which call a result came, whether it stands or not."""
+        self.answering[seq] = call
+        call.results += (seq,)
+
+    def counts(self, seq: int) -> bool:
+        """Whether the result at that seq is what answers its call."""
+        call = self.answering.get(seq)
+        held = call.turn.paired.answers[call.slot] if call is not None else None
+        return held is not None and held.position == seq
+
+    def _result(self, seq: int, result: ToolResult, key: str | None) -> None:
+        if key is None:
+            self._landed(seq, result, self.pairing.add_result(seq, result), keyed=False)
+            return
+        call = self.calls.get(key)
+        if call is None:
+            self.find(seq, "RESULT_ORPHAN", f"this is the result of {self.unknown(key)}: {result.text}")
+            return
+        self._landed(seq, result, self.pairing.answer(call.turn.paired, call.slot, seq, result), keyed=True)
+
+    def _landed(self, seq: int, result: ToolResult, landing: Landing, *, keyed: bool) -> None:
+        match landing:
+            case Stray():
+                self.find(seq, "RESULT_ORPHAN", f"no call wants this result of {result.call_id!r}: {result.text}")
+                return
+            case Repeats() | Answers():
+                call = self.calls[call_key(landing.turn.position, landing.slot)]
+                self._belongs(seq, call)
+            case _:
+                assert_never(landing)
+        if self.is_read_only(call.turn.seq) and call.turn.seq not in self.recorded:
+            self.recorded.pop(seq)  # the message that made the call was removed
+        if isinstance(landing, Repeats):
+            self.find(seq, "RESULT_DUPLICATE", f"the call {result.call_id!r} was answered before: {result.text}")
+            return
+        if landing.loser is not None:
+            words = landing.loser.result.text
+            self.find(seq, "RESULT_REPLACED", f"a later result of {call.key} stands instead of: {words}")
+        if not self.answered(call, seq, result) and not keyed and self.timeline.last is not call.turn:
+            self.find(seq, "RESULT_DISPLACED", f"the result of {call.key} stands behind its turn in what is sent")
+
+    def answered(self, call: Call, seq: int, result: ToolResult) -> bool:
+        """Note that a call has an answer; whether that is hidden, and so in no request."""
+        self.unanswered.pop(call.key, None)
+        if call.answered_at is None:
+            call.answered_at = seq
+        self.timeline.forget(call.turn)
+        return self.is_reported_hidden(call, seq, result)
+
+    def is_reported_hidden(self, call: Call, seq: int, result: ToolResult) -> bool:
+        """Whether a call is hidden by a summary; what answers it is reported then."""
+        if self.boundary is None or not self.boundary.hides(call.turn):
+            return False
+        words = f"the call {call.key} was summarised; no request shows its result: {result.text}"
+        self.find(seq, "RESULT_HIDDEN", words)
+        return True
+
+    def answered_by(self, result: ToolResult, key: str | None = None) -> Call | None:
+        """The call that a result would answer now."""
+        if key is not None:
+            return self.unanswered.get(key)
+        landing = self.pairing.wanted(result)
+        return self.calls[call_key(landing[0].position, landing[1])] if landing is not None else None
+
+    def calls_at(self, seq: int) -> list[Call]:
+        """The calls of the message at that seq."""
+        block = self.timeline.at(seq)
+        return block.calls if isinstance(block, TurnBlock) else []
+
+    def in_order(self) -> list[Call]:
+        """The calls without a recorded result, in the order of the conversation."""
+        turns = {call.turn.seq: call.turn for call in self.unanswered.values()}
+        return [call for seq in sorted(turns) for call in turns[seq].calls if call.key in self.unanswered]
+
+    def orphans(self) -> list[Call]:
+        """Those of them whose messages are still there, as edits left them."""
+        return [call for call in self.in_order() if self._is_made(call)]
+
+    def _is_made(self, call: Call) -> bool:
+        message = self.recorded.get(call.turn.seq)
+        return isinstance(message, Assistant) and any(one.id == call.call.id for one in message.calls)
+
+    # Boundaries -------------------------------------------------------------------------------
+
+    def is_read_only(self, seq: int) -> bool:
+        """Whether what stands at that seq is hidden by a summary."""
+        return seq <= self.start or (self.boundary is not None and seq < self.boundary.body.first_kept)
+
+    def wrong_with_boundary(self, first_kept: int, open_calls: list[Call]) -> str | None:
+        """Why nothing below that seq may be hidden behind a summary; None when all of it may."""
+        if self.timeline.is_straddled:
+            return "an answer that was asked for before it stands behind it"
+        before = self.timeline.hidden()
+        return wrong_boundary(first_kept, [*before, *self.timeline.sent()], self.calls.values(), open_calls)
+
+    def hide(self, seq: int, body: Compacted) -> None:
+        """Hide what stands before a boundary behind its summary; ids are given once behind it."""
+        first = self.timeline.at(body.first_kept)
+        assert first is not None
+        self.boundary = Boundary(seq, body)
+        self.timeline.hide(first, self.boundary.summary)
+        self.edits = [one for one in self.edits if one.target >= body.first_kept]
+        self.book = IdBook()
+        for block in self.timeline.sent():
+            if isinstance(block, TurnBlock):
+                for call in block.calls:
+                    call.name = self.book.take(call.call.id, f"{block.seq}_{call.slot}")
+
+    def carried_turns(self) -> Carried:
+        """The part of what is carried over that speaks of messages."""
+        last = self.timeline.last_answer
+        return Carried(
+            steps=self.timeline.steps,
+            last=(last.seq, last.message) if last is not None and isinstance(last.message, Assistant) else None,
+            behind=self.timeline.seqs_behind(),
+            turns=carried_turns(self.calls.values()),
+            strays=tuple((stray.position, stray.result) for stray in self.pairing.strays()),
+            begun=self.begun,
+        )
+
+    def restore(self, carried: Carried) -> None:
+        """Take in what was carried over."""
+        last: Block | None = Single(*carried.last) if carried.last is not None else None
+        for block in restored_turns(carried, self.pairing):
+            for call in block.calls:
+                self.calls[call.key] = call
+                if not call.answered:
+                    self.unanswered[call.key] = call
+            if last is not None and last.seq == block.seq:
+                last = block
+        self.timeline.carry(last, carried.steps, carried.behind)

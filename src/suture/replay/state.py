@@ -32,6 +32,7 @@ from suture.entries import (
     Steer,
     ToolStarted,
     call_key,
+    is_over,
     plain,
     read,
 )
@@ -59,6 +60,7 @@ from suture.replay.calls import (
     own,
     settled_result,
 )
+from suture.replay.tokens import context_tokens
 from suture.replay.view import RequestView, stand_in_for
 
 Inbox: TypeAlias = dict[str, tuple[int, User]]
@@ -105,6 +107,7 @@ class State:
         self._pairing = Pairing()
         self._book = IdBook()
         self._view = RequestView(self.blocks)
+        self._turn_before: str | None = None
         self._steps_before = 0
         self._behind: tuple[int, ...] = ()
         self._is_straddled = False
@@ -129,6 +132,7 @@ class State:
             run=self.run,
             interrupt=self.interrupt,
             last_status=self.last_status,
+            turn=self.turn,
             steps=self.steps,
             usage=self.usage,
             last=last_of(last),
@@ -166,7 +170,7 @@ class State:
             self._last_assistant.at = -1
         for block in restored_turns(carried, self._pairing):
             self._adopt(block)
-        self._steps_before, self._behind = carried.steps, carried.behind
+        self._turn_before, self._steps_before, self._behind = carried.turn, carried.steps, carried.behind
 
     def clear(self) -> None:
         """Become the state of an empty log."""
@@ -231,7 +235,7 @@ class State:
             case ApprovalRequest():
                 self._requested(entry, body)
             case ApprovalDecision():
-                self._decided(entry.seq, body)
+                self._decided(entry, body)
             case Correction():
                 self._corrected(entry.seq, body)
             case Steer():
@@ -465,7 +469,8 @@ class State:
             call.request = Request(entry.seq, entry.at, body)
         self._touch(call.turn)
 
-    def _decided(self, seq: int, body: ApprovalDecision) -> None:
+    def _decided(self, entry: Entry, body: ApprovalDecision) -> None:
+        seq = entry.seq
         call = self.calls.get(body.key)
         request = call.request if call is not None else None
         if call is None or request is None or (body.request, body.digest) != (request.seq, request.body.digest):
@@ -476,6 +481,8 @@ class State:
             )
         elif call.decision is not None or call.answered:
             self._find(seq, "DECISION_LATE", f"{body.key} was decided before; this decision is not used")
+        elif is_over(request.body.expires, entry.at):
+            self._find(seq, "DECISION_LATE", f"the request for {body.key} had expired; this decision is not used")
         else:
             call.decision = Decision(seq, body)
             self._touch(call.turn)
@@ -619,6 +626,12 @@ class State:
         return isinstance(last, Single) and last is self._last_assistant and not paused
 
     @property
+    def turn(self) -> str | None:
+        """The id of the last user message, which all behind it answers."""
+        ids = (message.id for _, message in reversed(self.recorded) if isinstance(message, User))
+        return next(ids, self._turn_before)
+
+    @property
     def steps(self) -> int:
         """The number of assistant messages since the last user message."""
         count = 0
@@ -627,6 +640,12 @@ class State:
                 return count
             count += isinstance(block.message, Assistant)
         return count + self._steps_before
+
+    @property
+    def context_tokens(self) -> int:
+        """About how many tokens `request()` has; what was reported before the last compaction counts no more."""
+        messages = self.request()
+        return context_tokens(messages, self._view.answers(self.boundary.seq if self.boundary is not None else 0))
 
     def has_given(self, id: str) -> bool:
         """Whether a call of this conversation goes by that wire id."""

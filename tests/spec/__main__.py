@@ -11,7 +11,14 @@ import sys
 import pytest
 
 # Behaviours of the systems that suture grew from, and defects of the repair of calls that it must not have.
-ROWS = [*(f"S{number}" for number in range(1, 176)), *(f"A{number}" for number in range(1, 20))]
+# With a hyphen: mistakes that those systems have made and mended once, by system (Riffer, ask-agent, Mistri).
+ROWS = [
+    *(f"S{number}" for number in range(1, 176)),
+    *(f"A{number}" for number in range(1, 20)),
+    *(f"R-{number}" for number in range(1, 20)),
+    *(f"A-{number}" for number in range(1, 24)),
+    *(f"M-{number}" for number in range(1, 51)),
+]
 
 
 class Collector:

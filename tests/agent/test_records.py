@@ -511,6 +511,7 @@ def spoken(session: Session) -> object:
     [
         (lambda _: None, 0),
         (spoken, 100),
+        (lambda s: (spoken(s), s.add(answer(""))), 100),
         (lambda s: (spoken(s), s.add(answer("so", tokens=1_000))), 1_000),
         (lambda s: (spoken(s), s.add(answer("so", tokens=1_000)), spoken(s), s.add(User.of("abcde"))), 1_102),
         (lambda s: (s.add(answer("so", tokens=1_000)), spoken(s), s.add(answer("x" * 40, tokens=9, stop="error"))), 1_110),
@@ -526,6 +527,7 @@ def spoken(session: Session) -> object:
     ids=[
         "nothing",
         "estimated",
+        "an empty answer",
         "reported",
         "reported and more",
         "a failed one reports nothing",

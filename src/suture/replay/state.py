@@ -60,7 +60,6 @@ from suture.replay.calls import (
     own,
     settled_result,
 )
-from suture.replay.tokens import context_tokens
 from suture.replay.view import RequestView, stand_in_for
 
 Inbox: TypeAlias = dict[str, tuple[int, User]]
@@ -640,12 +639,6 @@ class State:
                 return count
             count += isinstance(block.message, Assistant)
         return count + self._steps_before
-
-    @property
-    def context_tokens(self) -> int:
-        """About how many tokens `request()` has; what was reported before the last compaction counts no more."""
-        messages = self.request()
-        return context_tokens(messages, self._view.answers(self.boundary.seq if self.boundary is not None else 0))
 
     def has_given(self, id: str) -> bool:
         """Whether a call of this conversation goes by that wire id."""

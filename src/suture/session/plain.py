@@ -16,6 +16,7 @@ from typing import TypeVar
 import msgspec
 
 from suture.canonical import canonical
+from suture.compaction import context_tokens
 from suture.entries import (
     KINDS,
     ApprovalDecision,
@@ -201,7 +202,7 @@ class Session:
     @property
     def context_tokens(self) -> int:
         """About how many tokens `request` has: what the model reported last, and an estimate of what came behind that."""
-        return self._read(lambda state: state.context_tokens)
+        return self._read(context_tokens)
 
     @property
     def last_compaction(self) -> Compacted | None:

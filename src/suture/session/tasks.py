@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from suture.compaction import context_tokens
 from suture.entries import Compacted, Entry, Settled
 from suture.messages import Assistant, Message, Part, ToolCall, Usage, User
 from suture.replay import LogFinding, State
@@ -72,7 +73,7 @@ class AsyncSession:
     @property
     def context_tokens(self) -> int:
         """As `Session.context_tokens`, of what was last read."""
-        return self.plain.last_read(lambda state: state.context_tokens)
+        return self.plain.last_read(context_tokens)
 
     @property
     def last_compaction(self) -> Compacted | None:

@@ -79,8 +79,10 @@ class Log:
     def asked(self, key: str, made: ToolCall, expires: str | None = None) -> int:
         return self.put(ApprovalRequest(key, made, call_digest(made), "external", expires=expires))
 
-    def decided(self, request: int, key: str, made: ToolCall, approved: bool, note: str | None = None) -> int:
-        return self.put(ApprovalDecision(request, key, call_digest(made), approved, note))
+    def decided(
+        self, request: int, key: str, made: ToolCall, approved: bool, note: str | None = None, time: str = AT
+    ) -> int:
+        return self.put(ApprovalDecision(request, key, call_digest(made), approved, note), time=time)
 
     def settled(self, key: str, outcome: Settled, text: str = "") -> int:
         return self.put(Settlement(key, outcome, (Text(text),) if text else (), "ann"))

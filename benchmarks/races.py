@@ -1,7 +1,7 @@
 """Who wins when two processes decide on one call, or settle it, at the same moment: one of them, each time.
 
 Two processes go through the same sessions in step. Run it with `python benchmarks/races.py [URL]`, where the URL names an
-empty store that processes can share; without one it takes a new SQLite file.
+empty store that processes can share; without one it makes a SQLite and a JSONL store.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import suture
 from suture.entries import ApprovalRequest, Draft, MessageBody, ToolStarted, call_digest, draft
@@ -153,16 +154,19 @@ def raced(store: suture.Store, what: What, races: int, run: Callable[[], tuple[l
 
 def main(url: str | None = None) -> None:
     with tempfile.TemporaryDirectory() as place:
-        where = url or f"sqlite:///{Path(place) / 'races.db'}"
-        with closing(suture.open_store(where)) as store:
-            print(f"{'':>12}{'races':>8}{'first':>8}{'second':>8}{'none':>7}{'both':>7}{'entries':>9}")
-            for what in ("approvals", "settlements"):
-                counts = raced(store, what, RACES, lambda what=what: in_processes(where, what, RACES))  # type: ignore[misc]
-                first, second = counts.wins
-                print(
-                    f"{what:>12}{counts.races:>8}{first:>8}{second:>8}{counts.undecided:>7}{counts.twice:>7}"
-                    f"{counts.entries:>9}{'' if counts.is_clean else '  WRONG'}"
-                )
+        print(f"{'':>24}{'races':>8}{'first':>8}{'second':>8}{'none':>7}{'both':>7}{'entries':>9}")
+        for where in [url] if url else [f"{kind}:///{Path(place) / kind}" for kind in ("sqlite", "jsonl")]:
+            with closing(suture.open_store(where)) as store:
+                for what in get_args(What):
+                    _tell(where, what, raced(store, what, RACES, partial(in_processes, where, what, RACES)))
+
+
+def _tell(url: str, what: What, counts: Counts) -> None:
+    first, second = counts.wins
+    print(
+        f"{url.partition(':')[0]:>12}{what:>12}{counts.races:>8}{first:>8}{second:>8}{counts.undecided:>7}"
+        f"{counts.twice:>7}{counts.entries:>9}{'' if counts.is_clean else '  WRONG'}"
+    )
 
 
 def _side(side: str, url: str, what: str, races: str, begin: str) -> None:

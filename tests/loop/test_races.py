@@ -16,6 +16,7 @@ import suture
 from suture.session import Session
 from suture.stores.memory import MemoryStore
 from tests.loop.counts import DECISIONS
+from tests.postgres import with_schema
 
 
 def in_threads(store: suture.Store, what: What, races: int) -> tuple[list[bool], list[bool]]:
@@ -33,16 +34,21 @@ def in_threads(store: suture.Store, what: What, races: int) -> tuple[list[bool],
     return won[0], won[1]
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "jsonl", "postgres"])
 def run(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[suture.Store, object]]:
     """A store, and how two race on it: threads where it is of one process, else processes."""
     if request.param == "memory":
         store: suture.Store = MemoryStore()
         yield store, partial(in_threads, store)
         return
-    url = f"sqlite:///{tmp_path}/races.db"
+    if request.param == "postgres":
+        url = with_schema(request.getfixturevalue("postgres"), "races")
+    else:
+        url = f"{request.param}:///{tmp_path}/races"
     with closing(suture.open_store(url)) as store:
         yield store, partial(in_processes, url)
+        for info in store.sessions(limit=10 * DECISIONS):
+            store.delete(info.id)
 
 
 def raced_on(run: tuple[suture.Store, object], what: What) -> Counts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks import adapters, append, calls, heal, postgres, turn
+from benchmarks import adapters, append, calls, heal, postgres, races, turn
 
 
 def main() -> None:
@@ -13,6 +13,7 @@ def main() -> None:
         ("A scripted turn with a history before it", turn),
         (f"A streamed answer of {adapters.WORDS} chunks through an adapter, against the vendor's SDK alone", adapters),
         ("A call checked, against decoding and validating it by hand", calls),
+        (f"{races.RACES:,} races of two processes to decide on one call, and to settle one", races),
         ("Healing 10,000 messages with a fault in one turn of 50, against turnsafe", heal),
     ):
         print(f"\n{title}")

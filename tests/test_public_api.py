@@ -25,6 +25,7 @@ DOOR = [
     "CallCheck",
     "Cause",
     "Change",
+    "Child",
     "Compaction",
     "ContextUsage",
     "File",

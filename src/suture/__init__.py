@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from suture.repair import prune_orphans as prune_orphans
     from suture.session import Approval as Approval
     from suture.session import AsyncSession as AsyncSession
+    from suture.session import Child as Child
     from suture.session import Session as Session
     from suture.session import StartedCall as StartedCall
     from suture.session import open_approvals as open_approvals
@@ -105,7 +106,7 @@ _HOMES = {
     ),
     "suture.models": ("Model", "Request", "open_model"),
     "suture.repair": ("fill_orphans", "prune_orphans"),
-    "suture.session": ("Approval", "AsyncSession", "Session", "StartedCall", "open_approvals", "unknown_outcomes"),
+    "suture.session": ("Approval", "AsyncSession", "Child", "Session", "StartedCall", "open_approvals", "unknown_outcomes"),
     "suture.stores": ("Store", "open_store"),
     "suture.tools": ("CallChange", "CallCheck", "Tool", "ToolContext", "check_call", "tool"),
 }

@@ -19,6 +19,7 @@ A call is named by its key, `<assistant's seq>:<index>`; a wire id may come back
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -26,6 +27,8 @@ import msgspec
 from suture.canonical import digest
 from suture.errors import Corrupt
 from suture.messages import Assistant, Message, Part, ToolCall, ToolResult, Usage, User, encode, with_known_parts
+
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
 
 Corrector: TypeAlias = Literal["rule", "model", "host"]
 Effect: TypeAlias = Literal["read", "idempotent", "external"]
@@ -120,7 +123,9 @@ class ToolStarted(_Body, frozen=True, gc=False, omit_defaults=True):
 
 
 class ApprovalRequest(_Body, frozen=True, gc=False, omit_defaults=True):
-    """kind `approval_request`: the exact call that would run, and all that is needed to show and check it."""
+    """kind `approval_request`: the exact call that would run, and all that is needed to show and check it. `expires` is the
+    time behind which no decision counts any more.
+    """
 
     key: str
     call: ToolCall
@@ -251,13 +256,15 @@ class Carried(_Body, frozen=True, gc=False, omit_defaults=True):
     """What a fold knew at a position, the conversation aside: with it, and what follows, a log is folded from there.
 
     `last` is the last assistant message with its seq, `behind` the seqs of the messages that followed it, `steps` how many
-    there were since the last user message; `strays` are results without a call, `inbox` the messages that wait;
-    `linked` and `reported` are the children, by session id; `marks` the open ones; `begun` is the seq of the last reset.
+    there were since the last user message, whose id is `turn`; `strays` are results without a call, `inbox` the messages
+    that wait; `linked` and `reported` are the children, by session id; `marks` the open ones; `begun` is the seq of the
+    last reset.
     """
 
     run: str | None = None
     interrupt: Interrupt | None = None
     last_status: str | None = None
+    turn: str | None = None
     steps: int = 0
     usage: Usage = Usage()
     last: tuple[int, Assistant] | None = None
@@ -437,6 +444,16 @@ def position_of(key: str) -> tuple[int, int] | None:
 def is_repeatable(effect: Effect) -> bool:
     """Whether a call of that effect may run again after an attempt whose outcome nobody knows."""
     return effect != "external"
+
+
+def is_time(text: str) -> bool:
+    """Whether the text is a time as suture writes it: UTC, ISO 8601 to the millisecond. Those sort as texts."""
+    return _TIME.fullmatch(text) is not None
+
+
+def is_over(expires: str | None, at: str) -> bool:
+    """Whether what expires then is over at that time. Where a time cannot be read, it is."""
+    return expires is not None and not (is_time(expires) and is_time(at) and at <= expires)
 
 
 def call_digest(call: ToolCall) -> str:

@@ -30,6 +30,7 @@ COMMANDS = (
     "settle",
     "show",
     "steer",
+    "tail",
 )
 HEAVY = (
     "rich",

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import suture as library
+from suture.stores import Draft
 from suture.testing import ScriptedModel
 from tests.doors.conftest import PROMPT, digest_of
 from tests.doors.shell import on_terminal, suture
@@ -197,6 +198,7 @@ LOOKING = (
     ("steer", "nobody", "hello"),
     ("interrupt", "nobody"),
     ("settle", "nobody", "3:0", "completed"),
+    ("tail", "nobody"),
 )
 
 
@@ -208,6 +210,35 @@ def test_an_unknown_session_is_named_and_not_made(url: str, command: tuple[str, 
     store = library.open_store(url)
     assert [info.id for info in store.sessions()] == ["done", "parked", "steered", "unknown"]
     store.close()
+
+
+@pytest.mark.parametrize(("id", "near"), [("Parked", "'parked'"), ("park", "'parked'"), ("unknwn", "'unknown'")])
+def test_an_id_that_is_nearly_one_names_it(url: str, id: str, near: str) -> None:
+    """Whoever mistypes an id reads which one was meant."""
+    said = suture("show", id, "--store", url)
+    assert said.status == 2
+    assert said.err.endswith(f"lists those it has. Near it: {near}.\n")
+
+
+def test_show_tells_of_children_and_tokens(tmp_path: Path) -> None:
+    """What children do, how large the conversation is, and where it was summarised, on a page and in the document."""
+    url = f"sqlite:///{tmp_path}/agent.db"
+    store = library.open_store(url)
+    session = library.Session(store, "s")
+    session.add(library.User.of("x" * 400))
+    for name, id in (("scout", "c1"), ("miner", "c2")):
+        body = json.dumps({"name": name, "session_id": id}).encode()
+        store.append("s", [Draft(id, "child", "2026-01-01T00:00:00.000Z", body)])
+    session.deliver_report("scout", "c1", "done", "All clear.")
+    store.close()
+    document = suture("show", "s", "--store", url, "--json").json
+    assert document["children"] == [
+        {"id": "c1", "name": "scout", "status": "done", "report": "All clear.", "error": None},
+        {"id": "c2", "name": "miner", "status": "queued", "report": None, "error": None},
+    ]
+    assert (document["context_tokens"], document["first_kept"]) == (100, None)
+    said = suture("show", "s", "--store", url).out
+    assert "Children\n  scout  c1: done: All clear.\n  miner  c2: queued\n" in said
 
 
 def test_an_unknown_session_as_one_document(url: str) -> None:

@@ -4,6 +4,7 @@ KILLS_IN_COMMIT = 16
 KILLS_IN_MODEL = 16
 KILLS_IN_TOOL = 16
 RACES = 24
+DECISIONS = 100  # raced for, and as many settlements, on each store
 APPENDS = 300  # of each of two processes
 RUNS_AT_ONCE = 50
 KILLS_IN_STREAM = 8

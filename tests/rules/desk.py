@@ -51,7 +51,7 @@ from suture.loop.jobs import (
 from suture.loop.retries import RetryPolicy
 from suture.messages import Assistant, User
 from suture.tools import BeforeTool, Tool, gate, prepare, recheck
-from tests.rules.logs import AT, Log, shape
+from tests.rules.logs import Log, at, shape
 
 
 @dataclass
@@ -72,6 +72,7 @@ class Desk:
     events: list[str] = field(default_factory=list)
     while_waiting: list[object] = field(default_factory=list)
     stop_at_start: bool = False
+    now: float = 0.0
     _ids: int = 0
     _jobs: list[Job] = field(default_factory=list)
     _seen: int = 0
@@ -126,8 +127,8 @@ class Desk:
                 return self._next()
             case Emit(event):
                 self.events.append(event.type)
-            case Now():
-                return AT
+            case Now(ahead):
+                return at(self.now + ahead)
             case NewId() | NewMessageId():
                 self._ids += 1
                 return f"n{self._ids}"

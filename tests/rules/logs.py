@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime, timedelta
 
 import msgspec
 
@@ -32,6 +33,12 @@ from suture.replay import State
 AT = "2026-01-01T00:00:00.000Z"
 
 
+def at(seconds: float) -> str:
+    """The time so many seconds behind that of these logs."""
+    moved = datetime.fromisoformat(AT) + timedelta(seconds=seconds)
+    return moved.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def call(id: str, name: str = "act", **arguments: object) -> ToolCall:
     return ToolCall(id, name, dict(arguments))
 
@@ -42,9 +49,9 @@ class Log:
     def __init__(self) -> None:
         self.entries: list[Entry] = []
 
-    def put(self, body: Body, epoch: int = 0) -> int:
+    def put(self, body: Body, epoch: int = 0, time: str = AT) -> int:
         seq = len(self.entries) + 1
-        made = draft(f"e{seq}", AT, body)
+        made = draft(f"e{seq}", time, body)
         self.entries.append(Entry(seq, made.id, made.kind, made.at, made.body, epoch))
         return seq
 
@@ -74,11 +81,13 @@ class Log:
     def started(self, key: str, effect: Effect = "external", attempt: int = 1) -> int:
         return self.put(ToolStarted(key, effect, attempt, f"once-{key}"), epoch=1)
 
-    def asked(self, key: str, made: ToolCall) -> int:
-        return self.put(ApprovalRequest(key, made, call_digest(made), "external"))
+    def asked(self, key: str, made: ToolCall, expires: str | None = None) -> int:
+        return self.put(ApprovalRequest(key, made, call_digest(made), "external", expires=expires))
 
-    def decided(self, request: int, key: str, made: ToolCall, approved: bool, note: str | None = None) -> int:
-        return self.put(ApprovalDecision(request, key, call_digest(made), approved, note))
+    def decided(
+        self, request: int, key: str, made: ToolCall, approved: bool, note: str | None = None, time: str = AT
+    ) -> int:
+        return self.put(ApprovalDecision(request, key, call_digest(made), approved, note), time=time)
 
     def settled(self, key: str, outcome: Settled, text: str = "") -> int:
         return self.put(Settlement(key, outcome, (Text(text),) if text else (), "ann"))

@@ -144,6 +144,7 @@ def timed_out_then_real(log: Log) -> None:
     log.result("c1", "came after all", key="2:0")
 
 
+@pytest.mark.spec("S101", "S102", "S106")
 @pytest.mark.parametrize(
     ("write", "sent"),
     [
@@ -178,6 +179,7 @@ def test_what_may_be_sent(write: Write, sent: list[str]) -> None:
     assert shape(log.state.request()) == sent
 
 
+@pytest.mark.spec("S111")
 @pytest.mark.parametrize(
     ("write", "codes"),
     [
@@ -204,6 +206,7 @@ def test_every_mend_is_a_finding(write: Write, codes: list[str]) -> None:
         assert "lost words" in findings[0].sentence
 
 
+@pytest.mark.spec("S104")
 @pytest.mark.parametrize(
     ("write", "left"),
     [
@@ -305,6 +308,7 @@ def gated(log: Log) -> int:
     return log.asked("2:0", call("c1", n=5))
 
 
+@pytest.mark.spec("S114")
 @pytest.mark.parametrize(
     ("write", "status"),
     [
@@ -326,6 +330,7 @@ def test_a_decision_counts_only_for_what_it_names(write: Write, status: str) -> 
     assert bool(state.findings) == (status == "parked")
 
 
+@pytest.mark.spec("M-13")
 def test_the_first_decision_in_the_log_wins() -> None:
     """A later decision is a finding; it decides nothing."""
     log = Log()
@@ -358,6 +363,7 @@ def unreadable_decision(log: Log) -> None:
     log.raw("approval_decision", body.replace(b"true", b'"true"'))
 
 
+@pytest.mark.spec("S113", "M-16", "M-17")
 @pytest.mark.parametrize("write", [other_arguments, forged_digest, asked_twice, unreadable_decision])
 def test_a_call_whose_authority_is_in_doubt_is_closed(write: Write) -> None:
     """Malformed control refuses the call that it concerns, and only that: it is not run, and said so."""
@@ -518,6 +524,7 @@ def test_what_a_newer_version_wrote_survives_byte_for_byte() -> None:
     assert not state.findings
 
 
+@pytest.mark.spec("S108")
 @pytest.mark.parametrize(
     "body", [b"", b"\xff\xfe", b"[1]", b'{"message":{"role":"wizard"}}', b'{"message":1}', b"[" * 5000]
 )
@@ -541,6 +548,7 @@ def test_an_erased_entry_is_a_finding() -> None:
     assert [finding.code for finding in log.state.findings] == ["ERASED"]
 
 
+@pytest.mark.spec("S96")
 @pytest.mark.parametrize(
     "body",
     [

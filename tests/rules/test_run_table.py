@@ -12,7 +12,7 @@ from suture.loop.retries import ONCE
 from suture.messages import Assistant, Text, ToolCall, ToolResult
 from suture.tools import Tool, tool
 from tests.rules.desk import Desk
-from tests.rules.logs import Log, call, shape
+from tests.rules.logs import Log, at, call, shape
 
 Write = Callable[[Log], object]
 
@@ -67,8 +67,12 @@ def asked(log: Log) -> None:
     log.asked("3:0", call("c1", "pay"))
 
 
-def decided(approved: bool) -> Write:
-    return lambda log: log.decided(4, "3:0", call("c1", "pay"), approved, "too much")
+def asked_until(seconds: float) -> Write:
+    return lambda log: log.asked("3:0", call("c1", "pay"), expires=at(seconds))
+
+
+def decided(approved: bool, seconds: float = 0) -> Write:
+    return lambda log: log.decided(4, "3:0", call("c1", "pay"), approved, "too much", at(seconds))
 
 
 interrupted: Write = lambda log: log.interrupt("typo")  # noqa: E731
@@ -123,6 +127,25 @@ TABLE = [
         open_call("pay", asked, decided(False)),
         Does(WAITS),
         Does("completed", [], ["u:go", "a:[c1]", "t(c1)!denied"]),
+    ),
+    ("parked, its request not over yet", open_call("pay", asked_until(0)), Does(WAITS), Does("awaiting_approval")),
+    (
+        "parked, its request over",
+        open_call("pay", asked_until(-1)),
+        Does("completed", [], ["u:go", "a:[c1]", "t(c1)!not_run", PROMPT]),
+        Does("completed", [], ["u:go", "a:[c1]", "t(c1)!not_run"]),
+    ),
+    (
+        "approved in time, its request over since",
+        open_call("pay", asked_until(-1), decided(True, -2)),
+        Does(WAITS),
+        Does("completed", ["3:0#1"], RAN),
+    ),
+    (
+        "approved when its request was over",
+        open_call("pay", asked_until(-1), decided(True)),
+        Does("completed", [], ["u:go", "a:[c1]", "t(c1)!not_run", PROMPT]),
+        Does("completed", [], ["u:go", "a:[c1]", "t(c1)!not_run"]),
     ),
     (
         "started, read",

@@ -10,11 +10,14 @@ import sys
 
 import pytest
 
-# Behaviours of the systems that suture grew from, defects of the repair of calls that it must not have, and hard-won fixes.
+# Behaviours of the systems that suture grew from, and defects of the repair of calls that it must not have.
+# With a hyphen: mistakes that those systems have made and mended once, by system (Riffer, ask-agent, Mistri).
 ROWS = [
     *(f"S{number}" for number in range(1, 176)),
     *(f"A{number}" for number in range(1, 20)),
     *(f"R-{number}" for number in range(1, 20)),
+    *(f"A-{number}" for number in range(1, 24)),
+    *(f"M-{number}" for number in range(1, 51)),
 ]
 
 

@@ -234,8 +234,8 @@ def answer_plain(question: Ask[object], work: Work) -> object:
             return gate(ready)
         case Recheck(call):
             return recheck(call, work.plan.tools)
-        case Now():
-            return now()
+        case Now(ahead):
+            return now(ahead)
         case NewId():
             return new_id()
         case NewMessageId():

@@ -16,6 +16,7 @@ from suture.cli.console import Doors
 from suture.cli.deciding import approvals, approve, deny, interrupt, settle, steer
 from suture.cli.demo import demo
 from suture.cli.explaining import explain
+from suture.cli.following import tail
 from suture.cli.histories import convert, heal
 from suture.cli.rules import rules
 from suture.cli.sessions import request, sessions, show
@@ -34,7 +35,7 @@ def main() -> None:
 
 _COMMANDS = (
     *(demo, chat, heal, check, convert, explain, rules),
-    *(sessions, show, request, approvals, approve, deny, steer, interrupt, settle),
+    *(sessions, show, tail, request, approvals, approve, deny, steer, interrupt, settle),
 )
 for _command in _COMMANDS:
     main.add_command(_command)

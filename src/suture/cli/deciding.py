@@ -56,6 +56,8 @@ def _tell_approval(page: Page, session: str, one: Approval, url: str) -> None:
         page.line(f"changed before approval: {one.provenance}", indent=2)
     page.line((f"session {session}, asked {one.requested_at}", "dim"), indent=2)
     page.line((f"digest {one.digest}", "dim"), indent=2)
+    if one.expires:
+        page.line((f"expires {one.expires}", "yellow"), indent=2)
     if one.decision is None:
         page.line((f"suture approve {session} {one.key} --store {shown(url)}", "cyan"), indent=2)
     else:
@@ -147,14 +149,15 @@ def _key_of(entry: Entry | None) -> str | None:
 @click.argument("session")
 @click.argument("text")
 @in_store
+@click.option("--expected-turn", metavar="ID", help="Only while the user message of this id is the last one.")
 @as_json
-def steer(session: str, text: str, url: str, as_json: bool) -> int:
+def steer(session: str, text: str, url: str, expected_turn: str | None, as_json: bool) -> int:
     """Leave TEXT for the model of SESSION.
 
     The run that is on delivers it with its next request, or the next run does.
     """
     with session_at(url, session) as handle:
-        id = handle.steer(text)
+        id = handle.steer(text, expected_turn=expected_turn)
         running = handle.info().status == "running"
     if as_json:
         print_json({"session": session, "inbox": id, "running": running})

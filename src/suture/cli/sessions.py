@@ -13,7 +13,7 @@ from suture.cli.render import Transcript, call_text, transcript
 from suture.cli.stores import in_store, opened, session_at, shown
 
 if TYPE_CHECKING:
-    from suture import Approval, Session, StartedCall, Store
+    from suture import Approval, Child, Session, StartedCall, Store
     from suture.stores import SessionInfo, Status
 
 STATUSES = ("running", "idle", "awaiting_approval", "unknown_outcome", "inbox_waiting", "abandoned")
@@ -100,6 +100,9 @@ class _View:
         self.unknown: list[StartedCall] = session.unknown_outcomes()
         self.running: list[StartedCall] = session.running_calls()
         self.findings = [{"seq": one.seq, "code": one.code, "sentence": one.sentence} for one in session.findings()]
+        self.children: list[Child] = session.children()
+        self.tokens = session.context_tokens
+        self.compaction = session.last_compaction
         self.info: SessionInfo = session.info()
 
     def document(self) -> dict[str, object]:
@@ -110,6 +113,9 @@ class _View:
             "inbox": self.inbox,
             "unknown_outcomes": [_started_document(one) for one in self.unknown],
             "running_calls": [_started_document(one) for one in self.running],
+            "children": [vars(one) for one in self.children],
+            "context_tokens": self.tokens,
+            "first_kept": None if self.compaction is None else self.compaction.first_kept,
             "findings": self.findings,
         }
 
@@ -130,6 +136,7 @@ class _View:
             ("Running", [f"{one.key}  {call_text(one.call)}, since {one.started_at}" for one in self.running]),
             ("Outcome unknown", [f"{one.key}  {call_text(one.call)}, started {one.started_at}" for one in self.unknown]),
             ("Inbox", self.inbox),
+            ("Children", [f"{one.name}  {one.id}: {_ended(one)}" for one in self.children]),
             ("Findings", [f"entry {one['seq']}: {one['code']}: {one['sentence']}" for one in self.findings]),
             ("Damage", [f"{position}: {what}" for position, what in self.info.damage]),
         ]
@@ -138,6 +145,11 @@ class _View:
                 page.heading(title)
             for line in lines:
                 page.line(line, indent=2)
+
+
+def _ended(child: Child) -> str:
+    said = child.error or child.report
+    return f"{child.status}: {said}" if said else child.status
 
 
 def _waits(approval: Approval) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import unquote
 
 import click
 
-from suture.errors import ConfigurationError, StoreError
+from suture.errors import ConfigurationError, SessionNotFound, StoreError
 
 if TYPE_CHECKING:
     from suture import Session, Store
@@ -21,6 +22,7 @@ F = TypeVar("F", bound=Callable[..., object])
 _ON_DISK = "sqlite:///", "jsonl:///"
 _POSTGRES = "postgresql://", "postgres://"
 _KEY = "suture.key"
+_LOOKED_AT = 500
 
 
 def _keep_key(context: click.Context, _option: click.Parameter, file: str | None) -> None:
@@ -99,8 +101,19 @@ def session_at(url: str, id: str) -> Iterator[Session]:
 
     with opened(url) as store:
         session = suture.Session(store, id)
-        session.info()
+        try:
+            session.info()
+        except SessionNotFound as error:
+            near = _near(store, id)
+            raise SessionNotFound(f"{error} Near it: {', '.join(map(repr, near))}." if near else str(error)) from error
         yield session
+
+
+def _near(store: Store, id: str) -> list[str]:
+    """Ids that are much like that one, of the first some of the store and of those that begin as it does."""
+    begins = store.sessions(after=id[: len(id) // 2], limit=_LOOKED_AT)
+    known = dict.fromkeys(info.id for info in (*store.sessions(limit=_LOOKED_AT), *begins))
+    return get_close_matches(id, known, n=3)
 
 
 def _require_there(url: str) -> None:

@@ -46,10 +46,10 @@ def context_tokens(state: State) -> int:
     tokens = 0
     compacted_at = state.boundary.seq if state.boundary is not None else 0
     for block in reversed(state.sent_blocks()):
-        message, *results = shown(block)
+        sent = list(map(tokens_of, shown(block)))
         if reported := _reported(block, compacted_at):
-            return tokens + reported + sum(map(tokens_of, results))
-        tokens += tokens_of(message) + sum(map(tokens_of, results))
+            return tokens + reported + sum(sent[1:])
+        tokens += sum(sent)
     return tokens + (tokens_of(state.boundary.summary) if state.boundary is not None else 0)
 
 

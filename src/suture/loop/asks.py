@@ -118,7 +118,9 @@ class Emit(Ask[None]):
 
 @dataclass(frozen=True, slots=True)
 class Now(Ask[str]):
-    """The time, UTC, ISO 8601."""
+    """The time, UTC, ISO 8601, `ahead` seconds from now."""
+
+    ahead: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, assert_never
 
 from suture.canonical import canonical
-from suture.entries import ApprovalRequest, Interrupt, Settlement, ToolStarted, call_digest, is_repeatable, mark
+from suture.entries import ApprovalRequest, Interrupt, Settlement, ToolStarted, call_digest, is_over, is_repeatable, mark
 from suture.errors import NotJson
-from suture.loop.asks import Emit, Gate, Look, Next, Prepare, Recheck, Start, Stop, ask
+from suture.loop.asks import Emit, Gate, Look, Next, Now, Prepare, Recheck, Start, Stop, ask
 from suture.loop.correcting import Correcting, Refusal
 from suture.loop.events import ApprovalNeeded, ToolStarting
 from suture.loop.jobs import (
@@ -61,6 +61,16 @@ class _Executable(NamedTuple):
     made: ToolCall
     prepared: ToolCall
     tool: Tool
+
+
+def expired(state: State) -> Flow[list[Call]]:
+    """The calls whose requests are over, and on which nobody decided in time. The clock is asked only where one can be."""
+    parked = [call for call in state.waiting_calls() if call.status == "parked"]
+    ending = [(call, call.request.body.expires) for call in parked if call.request and call.request.body.expires]
+    if not ending:
+        return []
+    at = yield from ask(Now())
+    return [call for call, expires in ending if is_over(expires, at)]
 
 
 def is_refused(state: State, call: Call) -> bool:
@@ -152,6 +162,7 @@ class Calls:
         malformed: list[Refusal] = []
         for call in [call for call in self.state.unanswered.values() if is_refused(self.state, call)]:
             yield from self.journal.answer([(call, stand_in(call.corrected, "not_run", call.refused))])
+        yield from self._close_expired()
         for call in self.state.open_calls():
             if self.state.interrupt is not None:
                 break
@@ -169,6 +180,11 @@ class Calls:
         yield from self._corrected(malformed, ready)
         ready.sort(key=lambda item: (item.call.turn.seq, item.call.slot))
         return [*ready, *self._reconcilable()]
+
+    def _close_expired(self) -> Flow[None]:
+        over = yield from expired(self.state)
+        reason = "nobody decided on it before the request for approval expired"
+        yield from self.journal.answer([(call, stand_in(call.corrected, "not_run", reason)) for call in over])
 
     def _screened(self, call: Call, ready: list[_Executable], malformed: list[Refusal]) -> Flow[None]:
         """Take up a call that never started, or keep it for correction; a person may have to approve it first."""
@@ -249,6 +265,8 @@ class Calls:
         yield from self.journal.answer([(call, result)])
 
     def _park(self, call: Call, prepared: ToolCall, tool: Tool) -> Flow[None]:
+        seconds = tool.approval_expires
+        expires = None if seconds is None else (yield from ask(Now(ahead=seconds)))
         changed = canonical(prepared.arguments) != canonical(call.corrected.arguments)
         body = ApprovalRequest(
             key=call.key,
@@ -258,6 +276,7 @@ class Calls:
             description=tool.description,
             parameters=tool.parameters,
             provenance=_provenance(call, normalised=changed),
+            expires=expires,
         )
         yield from self.journal.append([(body, (mark("approval", call.key),), ())])
         yield from ask(Emit(ApprovalNeeded(call.key, body)))

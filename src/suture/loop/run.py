@@ -8,6 +8,7 @@ What a run does with an open call, by what the log knows of it:
     never started                       screen it, then execute, park or refuse it
     never started, a person interrupted `resume` executes it; a new prompt answers it "was not run"
     parked                              wait; a new prompt is refused (AwaitingApproval)
+    parked, and its request has expired answer it "was not run"
     decided                             execute or answer "a person said no", by the decision
     started, read or idempotent         again, under the same idempotency key
     started, external, reconcile        ask the tool what happened; when it cannot tell, as the next row
@@ -19,13 +20,13 @@ and `calls.Calls` (what is done then).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from suture.entries import RunFinished, RunStarted, mark
 from suture.errors import AwaitingApproval, ContextOverflow
 from suture.loop.asks import AppendNext, Emit, NewId, Written, ask
 from suture.loop.attempts import Attempts, said
-from suture.loop.calls import Calls, is_refused
+from suture.loop.calls import Calls, expired, is_refused
 from suture.loop.compacting import Compactor
 from suture.loop.events import Finished
 from suture.loop.journal import Journal, answering
@@ -42,15 +43,16 @@ def run(state: State, plan: Plan, prompt: User | None = None) -> Flow[Ended]:
     Raises:
         AwaitingApproval: there is a prompt, and calls wait for a person. The prompt is not written.
     """
+    over = yield from expired(state)
     if prompt is not None:
-        _refuse_while_waiting(state)
-    elif _nothing_to_do(state, plan):
+        _refuse_while_waiting(state, over)
+    elif not over and _nothing_to_do(state, plan):
         return Ended(_resting_status(state), state.reply, pending_of(state))
     return (yield from _Run(state, plan, prompt).go())
 
 
-def _refuse_while_waiting(state: State) -> None:
-    if waiting := state.waiting_calls():
+def _refuse_while_waiting(state: State, over: Sequence[Call] = ()) -> None:
+    if waiting := [call for call in state.waiting_calls() if call not in over]:
         named = ", ".join(f"{call.key} ({call.call.name})" for call in waiting)
         raise AwaitingApproval(
             f"These calls wait for a person, or for `resume` once decided: {named}. Decide them with `approve` or `deny`, "

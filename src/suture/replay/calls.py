@@ -17,6 +17,7 @@ from suture.entries import (
     call_digest,
     call_key,
     is_repeatable,
+    is_time,
 )
 from suture.messages import Assistant, Message, Text, ToolCall, ToolResult
 from suture.pairing import Turn
@@ -216,6 +217,8 @@ def doubt_about(call: Call, body: ApprovalRequest) -> str | None:
         return "an approval was asked for twice"
     if call_digest(body.call) != body.digest:
         return "the approval request does not match its own digest"
+    if body.expires is not None and not is_time(body.expires):
+        return f"the approval request expires at {body.expires!r}, which is no time"
     if (body.call.id, body.call.name) != (call.call.id, call.corrected.name):
         return "the approval request names another call"
     if body.provenance is None and canonical(body.call.arguments) != canonical(call.corrected.arguments):

@@ -36,6 +36,7 @@ from suture.entries import (
     Settlement,
     Steer,
     ToolStarted,
+    is_over,
     mark,
     plain,
     read,
@@ -86,6 +87,7 @@ class State:
         self.began = False
         self.result: ChildResult | None = None
         self.talk = Conversation(self._find)
+        self._turn_before: str | None = None
         # What `carried_before` folds: the entries behind what was carried over to a seq, or behind the beginning.
         self._base: tuple[Carried, int] | None = None
         self._since_base: list[Entry] = []
@@ -145,6 +147,7 @@ class State:
             run=self.run,
             interrupt=self.interrupt,
             last_status=self.last_status,
+            turn=self.turn,
             usage=self.usage,
             inbox=dict(self.inbox),
             linked=dict(self.linked),
@@ -165,6 +168,7 @@ class State:
         self.began, self.result = carried.began, carried.result
         self.talk = Conversation(self._find, carried.begun, start)
         self.talk.restore(carried)
+        self._turn_before = carried.turn
 
     def clear(self) -> None:
         """Become the state of an empty log."""
@@ -223,7 +227,7 @@ class State:
             case ApprovalRequest():
                 self._requested(entry, body)
             case ApprovalDecision():
-                self._decided(entry.seq, body)
+                self._decided(entry, body)
             case Correction():
                 self._corrected(entry.seq, body)
             case Steer():
@@ -310,6 +314,7 @@ class State:
         if self.run is None or mark("run", self.run) in entry.closes:
             self.run = self.interrupt = self.last_status = None
         self.talk = Conversation(self._find, entry.seq, self.start)
+        self._turn_before = None
         self._base, self._since_base = (self.carry(), entry.seq), []
 
     def _find(self, seq: int, code: str, sentence: str) -> None:
@@ -397,7 +402,8 @@ class State:
             call.request = Request(entry.seq, entry.at, body)
         self._touch(call.turn)
 
-    def _decided(self, seq: int, body: ApprovalDecision) -> None:
+    def _decided(self, entry: Entry, body: ApprovalDecision) -> None:
+        seq = entry.seq
         call = self.calls.get(body.key)
         request = call.request if call is not None else None
         if call is None or request is None or (body.request, body.digest) != (request.seq, request.body.digest):
@@ -408,6 +414,8 @@ class State:
             )
         elif call.decision is not None or call.answered:
             self._find(seq, "DECISION_LATE", f"{body.key} was decided before; this decision is not used")
+        elif is_over(request.body.expires, entry.at):
+            self._find(seq, "DECISION_LATE", f"the request for {body.key} had expired; this decision is not used")
         else:
             call.decision = Decision(seq, body)
             self._touch(call.turn)
@@ -525,6 +533,12 @@ class State:
     def answered(self) -> bool:
         """Whether nothing waits for the model."""
         return self.timeline.answered
+
+    @property
+    def turn(self) -> str | None:
+        """The id of the last user message, which all behind it answers."""
+        ids = (message.id for message in reversed(self.recorded.values()) if isinstance(message, User))
+        return next(ids, self._turn_before)
 
     @property
     def steps(self) -> int:

@@ -5,12 +5,19 @@ from __future__ import annotations
 import os
 import time
 import uuid
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+
+# Later than any clock says.
+NEVER = "9999-12-31T23:59:59.999Z"
 
 
-def now() -> str:
-    """The time, UTC, ISO 8601 to the millisecond."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def now(ahead: float = 0.0) -> str:
+    """The time that many seconds from now, UTC, ISO 8601 to the millisecond."""
+    try:
+        moment = datetime.now(UTC) + timedelta(seconds=ahead)
+    except OverflowError:
+        return NEVER
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def new_id() -> str:

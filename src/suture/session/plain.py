@@ -18,10 +18,13 @@ import msgspec
 
 import suture.session.edits as edits
 from suture.canonical import canonical
+from suture.compaction import context_tokens
 from suture.entries import (
     KINDS,
     ApprovalDecision,
     Body,
+    ChildReport,
+    Compacted,
     Draft,
     Entry,
     Interrupt,
@@ -32,6 +35,7 @@ from suture.entries import (
     call_digest,
     call_marks,
     draft,
+    is_over,
     mark,
     read,
 )
@@ -49,6 +53,7 @@ from suture.messages import Assistant, Message, Part, ToolCall, ToolResult, Usag
 from suture.replay import Call, LogFinding, State
 from suture.session.choices import Ids, heals, source_of_ids
 from suture.session.clock import new_id, now
+from suture.session.family import Child, child_of, labelled, transcript_of
 from suture.session.listeners import Listener, Listeners
 from suture.session.opening import opening_of
 from suture.session.waiting import (
@@ -211,6 +216,16 @@ class Session:
     def usage(self) -> Usage:
         """The tokens of all answers of the session."""
         return self._read(lambda state: state.usage)
+
+    @property
+    def context_tokens(self) -> int:
+        """About how many tokens `request` has: what the model reported last, and an estimate of what came behind that."""
+        return self._read(context_tokens)
+
+    @property
+    def last_compaction(self) -> Compacted | None:
+        """The last compaction that counts: its `summary`, and the seq `first_kept` from which on all is kept."""
+        return self._read(lambda state: None if state.boundary is None else state.boundary.body)
 
     @property
     def final_assistant_message(self) -> Assistant | None:
@@ -412,32 +427,72 @@ class Session:
 
     # Inbox ------------------------------------------------------------------------------------
 
-    def steer(self, text: str) -> str:
+    def steer(self, text: str, expected_turn: str | None = None) -> str:
         """Leave a message for the run that is on, or for the next; the id under which it waits.
+
+        With `expected_turn`, the id of the user message that it speaks of, it is left only while no other came behind that.
 
         Raises:
             InvalidEdit: the text is blank.
+            Conflict: the conversation is in another turn than the expected one.
         """
         if not text.strip():
             raise InvalidEdit("A steer needs words; this one is blank.")
         id = new_id()
-        message = User(parts_of(text), id=id)
-        self._append(draft(new_id(), now(), Steer(id, message), (mark("inbox", id),)))
+        made = draft(new_id(), now(), Steer(id, User(parts_of(text), id=id)), (mark("inbox", id),))
+        if expected_turn is None:
+            self._append(made)
+        else:
+            self._append_on(lambda state: _in_turn(state, expected_turn, made))
         return id
 
     def pending_inbox(self) -> list[User]:
         """The messages that wait for delivery, in order of arrival."""
-        return self._read(lambda state: [message for _, message in sorted(state.inbox.values(), key=lambda item: item[0])])
+        return self._read(lambda state: [message for _, message in _arrived(state)])
 
     def pending_steers(self) -> list[User]:
-        """The steers among `pending_inbox()`."""
-        return self.pending_inbox()
+        """The steers among `pending_inbox()`; the others are reports of children."""
+        return self._read(lambda state: [message for id, message in _arrived(state) if id not in _report_ids(state)])
 
     def interrupt(self, reason: str | None = None, by: str | None = None) -> Entry:
         """Stop the run that is on, in whatever process it is. Without one it is recorded and stops nothing."""
         body = Interrupt(reason, by)
         made = draft(new_id(), now(), body)
         return _entry(self._append(made), made)
+
+    # Children ---------------------------------------------------------------------------------
+
+    def children(self) -> list[Child]:
+        """The sessions that work for this one, in order of their links: what each does, or how it ended."""
+        links, reported = self._read(lambda state: (dict(state.linked), dict(state.reported)))
+        handles = [(Session(self.store, id), name) for id, name in links.items()]
+        return [
+            child_of(one.id, name, one.refresh(), self.store.info(one.id), reported.get(one.id)) for one, name in handles
+        ]
+
+    def deliver_report(self, name: str, session_id: str, status: str, report: str | None = None) -> Entry | None:
+        """Leave what a child has to say for the run that is on, or for the next, as a labelled message.
+
+        `status` is done, stopped or failed, or a word of your own. A child reports once: None when it has.
+        """
+
+        def decide(state: State) -> Draft | None:
+            if session_id in state.reported:
+                return None
+            id = new_id()
+            message = msgspec.structs.replace(labelled(name, status, report), id=id)
+            body = ChildReport(id, name, session_id, status, message, report)
+            return draft(new_id(), now(), body, (mark("inbox", id),))
+
+        return self._append_on(decide)
+
+    def transcript(self, include_children: bool = False) -> list[dict[str, object]]:
+        """The log as JSON for people to read: `seq`, `id`, `kind`, `at` and `body` of each entry, media left out.
+
+        With children, the entries of each stand behind the link to it, once, with their `origin`: the child's name and
+        the beginning of its id, those of its parents before it. Whoever may see this session sees its children with it.
+        """
+        return list(transcript_of(self.store, self.id, include_children=include_children))
 
     # Approvals --------------------------------------------------------------------------------
 
@@ -460,7 +515,7 @@ class Session:
             The decision's entry, None when it was decided the same way before.
 
         Raises:
-            NoSuchApproval: no such call waits, or its digest differs.
+            NoSuchApproval: no such call waits, its digest differs, or its request has expired.
             AmbiguousCall: the id fits several calls.
             AlreadyDecided: it was decided the other way.
             InvalidEdit: the edited arguments do not fit.
@@ -496,9 +551,11 @@ class Session:
                 return None
             if call.answered:
                 raise NoSuchApproval(f"The call {call.key} is answered already; nothing waits for a decision.")
+            if is_over(request.expires, at := now()):
+                raise NoSuchApproval(f"The request for {call.key} expired at {request.expires}; the call will not be run.")
             seal = None if edited is None else call_digest(edited)
             body = ApprovalDecision(call.request.seq, call.key, request.digest, approved, note, by, edited, seal)
-            return draft(new_id(), now(), body, (mark("decided", call.key),), (mark("approval", call.key),))
+            return draft(new_id(), at, body, (mark("decided", call.key),), (mark("approval", call.key),))
 
         return self._append_on(decide)
 
@@ -591,6 +648,25 @@ class Session:
 
 
 # Rules ----------------------------------------------------------------------------------------
+
+
+def _in_turn(state: State, expected: str, made: Draft) -> Draft:
+    if state.turn != expected:
+        raise Conflict(
+            f"The conversation is in the turn of the user message {state.turn!r}, not {expected!r}; nothing was left for "
+            "it. Read what is new, then steer again."
+        )
+    return made
+
+
+def _arrived(state: State) -> list[tuple[str, User]]:
+    """What waits for delivery, by id, in order of arrival."""
+    waiting = sorted(state.inbox.items(), key=lambda item: item[1][0])
+    return [(id, message) for id, (_, message) in waiting]
+
+
+def _report_ids(state: State) -> set[str]:
+    return {report.id for report in state.reported.values()}
 
 
 def _epoch(call: Call) -> int | None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Self
 
-from suture.entries import Entry, Settled
+from suture.compaction import context_tokens
+from suture.entries import Compacted, Entry, Settled
 from suture.messages import Assistant, Message, Part, ToolCall, Usage, User
 from suture.replay import LogFinding, State
 from suture.session.choices import Ids
+from suture.session.family import Child
 from suture.session.listeners import Listener
 from suture.session.plain import Session, final_answer
 from suture.session.waiting import Approval, StartedCall
@@ -78,6 +80,16 @@ class AsyncSession:
         return self.plain.last_read(lambda state: state.usage)
 
     @property
+    def context_tokens(self) -> int:
+        """As `Session.context_tokens`, of what was last read."""
+        return self.plain.last_read(context_tokens)
+
+    @property
+    def last_compaction(self) -> Compacted | None:
+        """As `Session.last_compaction`, of what was last read."""
+        return self.plain.last_read(lambda state: None if state.boundary is None else state.boundary.body)
+
+    @property
     def final_assistant_message(self) -> Assistant | None:
         """As `Session.final_assistant_message`, of what was last read."""
         return self.plain.last_whole(final_answer)
@@ -127,6 +139,14 @@ class AsyncSession:
     async def pending_steers(self) -> list[User]:
         """As `Session.pending_steers`."""
         return await in_thread(self.plain.pending_steers)
+
+    async def children(self) -> list[Child]:
+        """As `Session.children`."""
+        return await in_thread(self.plain.children)
+
+    async def transcript(self, include_children: bool = False) -> list[dict[str, object]]:
+        """As `Session.transcript`."""
+        return await in_thread(self.plain.transcript, include_children)
 
     async def open_approvals(self) -> list[Approval]:
         """As `Session.open_approvals`."""
@@ -186,9 +206,13 @@ class AsyncSession:
         """As `Session.discard_pending_tool_calls`."""
         return await in_thread(self.plain.discard_pending_tool_calls)
 
-    async def steer(self, text: str) -> str:
+    async def steer(self, text: str, expected_turn: str | None = None) -> str:
         """As `Session.steer`."""
-        return await in_thread(self.plain.steer, text)
+        return await in_thread(self.plain.steer, text, expected_turn)
+
+    async def deliver_report(self, name: str, session_id: str, status: str, report: str | None = None) -> Entry | None:
+        """As `Session.deliver_report`."""
+        return await in_thread(self.plain.deliver_report, name, session_id, status, report)
 
     async def interrupt(self, reason: str | None = None, by: str | None = None) -> Entry:
         """As `Session.interrupt`."""

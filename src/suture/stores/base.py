@@ -188,7 +188,7 @@ class Store(Protocol):
         Raises:
             Conflict: the head is not `expect`, or some of the ids, not all, are taken.
             Fenced: a later epoch than `epoch` was given out, or that epoch never was.
-            StoreError: it cannot be written. Nothing was.
+            StoreError: it cannot be written, or a body is larger than `MAX_BODY` (64 MiB). Nothing was.
         """
         ...
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from suture.canonical import canonical, is_encodable
-from suture.entries import Draft
+from suture.entries import MAX_BODY, Draft
 from suture.errors import (
     ConfigurationError,
     Conflict,
@@ -71,14 +71,19 @@ def last_of_run(seqs: Sequence[int | None]) -> int | None:
 
 
 def require_text(session_id: str, drafts: Iterable[Draft] = ()) -> None:
-    """Return when every store can keep these texts.
+    """Return when every store can keep these drafts.
 
     Raises:
-        StoreError: one holds half a surrogate pair.
+        StoreError: a text holds half a surrogate pair, or a body is too large.
     """
     if not is_encodable(session_id):
         raise StoreError(f"session {session_id!r}: the id holds half a surrogate pair. Choose an id of whole characters.")
     for draft in drafts:
+        if len(draft.body) > MAX_BODY:
+            raise StoreError(
+                f"session {session_id!r}: the body of this {draft.kind} has {len(draft.body):,} bytes, and an entry holds "
+                f"{MAX_BODY:,}. Nothing was written; keep large data elsewhere and write down where it is."
+            )
         for text in (draft.id, draft.kind, draft.at, *draft.opens, *draft.closes):
             if not is_encodable(text):
                 raise StoreError(

@@ -20,6 +20,7 @@ from typing import TypeVar
 
 import pytest
 
+from suture.entries import MAX_BODY
 from suture.errors import Conflict, Fenced, NotJson, SessionBusy, SessionNotFound, StoreError
 from suture.stores import Claim, Draft, Entry, Store
 from suture.stores.base import Status, key_of, link, seal
@@ -207,6 +208,12 @@ class StoreContract:
         with pytest.raises(StoreError):
             store.claim("\ud800", ELSEWHERE, 30)
         assert store.sessions() == []
+
+    def test_a_body_that_is_too_large_is_refused(self, store: Store) -> None:
+        """One byte more than an entry holds, and nothing of the batch is written."""
+        with pytest.raises(StoreError, match="Nothing was written"):
+            store.append("s", [*drafts("1"), *drafts("2", body=b"x" * (MAX_BODY + 1))])
+        assert store.read("s") == []
 
     def test_what_is_handed_out_is_a_copy(self, store: Store) -> None:
         """Changing what the store returned changes nothing in the store."""

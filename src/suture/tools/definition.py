@@ -47,7 +47,8 @@ class Tool:
 
     `effect` says what a repeat does: "read" is safe to repeat, "idempotent" is repeatable under the same
     `ctx.idempotency_key`, "external" (the default) is never repeated without a person. `needs_approval` is
-    True or a predicate over the arguments. `timeout` is in seconds. `reconcile(call, ctx)` finds out what a
+    True or a predicate over the arguments; a request on which nobody has decided `approval_expires` seconds later is over,
+    and the call is not run. `timeout` is in seconds. `reconcile(call, ctx)` finds out what a
     lost call did and returns its result, or None when it cannot tell. `ends_turn` ends the run once the call was executed.
     `normalize(arguments)` gives back the arguments that were meant, before they are checked; `validate(arguments)` says
     what else is wrong with arguments that fit: a text, several, or None.
@@ -63,6 +64,7 @@ class Tool:
     handler: Handler
     effect: Effect = "external"
     needs_approval: Gate = False
+    approval_expires: float | None = None
     timeout: float | None = None
     reconcile: Reconcile | None = None
     ends_turn: bool = False
@@ -167,8 +169,10 @@ def _wrong_option(tool: Tool) -> str | None:
         return "needs_approval is a plain function; one that must be awaited belongs into the agent's before_tool."
     if not _is_bool_or_function(tool.needs_approval):
         return f"needs_approval is True, False or a predicate over the arguments, not {tool.needs_approval!r}."
-    if tool.timeout is not None and not _is_positive(tool.timeout):
-        return f"timeout is a number of seconds above 0, or None; not {tool.timeout!r}."
+    for option in ("timeout", "approval_expires"):
+        seconds = getattr(tool, option)
+        if seconds is not None and not _is_positive(seconds):
+            return f"{option} is a number of seconds above 0, or None; not {seconds!r}."
     if not isinstance(tool.ends_turn, bool):
         return f"ends_turn is True or False, not {tool.ends_turn!r}."
     for option in ("normalize", "validate"):

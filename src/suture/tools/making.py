@@ -58,6 +58,7 @@ class Options(TypedDict, total=False):
     parameters: Parameters | None
     effect: Effect
     needs_approval: Gate
+    approval_expires: float | None
     timeout: float | None
     reconcile: Reconcile | None
     ends_turn: bool
@@ -89,6 +90,7 @@ def tool(
     parameters: Parameters | None = None,
     effect: Effect = "external",
     needs_approval: Gate = False,
+    approval_expires: float | None = None,
     timeout: float | None = None,
     reconcile: Reconcile | None = None,
     ends_turn: bool = False,
@@ -118,6 +120,7 @@ def tool(
             handler=made.handler,
             effect=effect,
             needs_approval=needs_approval,
+            approval_expires=approval_expires,
             timeout=timeout,
             reconcile=reconcile,
             ends_turn=ends_turn,

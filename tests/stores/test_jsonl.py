@@ -24,7 +24,8 @@ from suture.testing.concurrent import ConcurrentStoreContract, require_whole
 from suture.testing.stores import ELSEWHERE, ODD_IDS, StoreContract, a_dead_owner, drafts, ids_of
 
 KEY = b"of sixteen bytes"
-STEPS = 9
+STEPS = {"new": 11, "begun": 6, "damaged": 11}
+"""The calls of an append that change something on the disk, and the moment behind them."""
 
 
 class TestJsonlStore(StoreContract):
@@ -714,17 +715,10 @@ def test_what_may_only_be_read(child: Callable[..., Any], mode: int, files: int)
 # Kills ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("step", range(1, STEPS + 1))
-@pytest.mark.parametrize("begun", ["new", "begun", "damaged"])
+@pytest.mark.parametrize(("begun", "step"), [(begun, step) for begun, last in STEPS.items() for step in range(1, last + 1)])
 def test_killed_inside_an_append(child: Callable[..., Any], path: Path, step: int, begun: str) -> None:
     """Whatever step of an append a kill comes before, the batch is there whole or not at all, and the next one goes on."""
-    before = [] if begun == "new" else ["a", "b"]
-    if before:
-        with closing(JsonlStore(path)) as store:
-            store.append("s", drafts(*before))
-    if begun == "damaged":
-        with (path / "s.jsonl").open("ab") as file:
-            file.write(b"junk")
+    before = _begun(path, begun)
     writer = child("stop_jsonl_at", path, step)
     said = writer.hear()
     writer.kill()
@@ -739,24 +733,24 @@ def test_killed_inside_an_append(child: Callable[..., Any], path: Path, step: in
         assert len(told(store).damage) == (begun == "damaged")
 
 
-def test_the_steps_of_an_append_are_covered(child: Callable[..., Any], path: Path) -> None:
-    """The test above stops before each call that changes something on the disk, and once after all of them."""
-    for begun in ("new", "begun", "damaged"):
-        place = path.with_name(begun)
-        if begun != "new":
-            with closing(JsonlStore(place)) as store:
-                store.append("s", drafts("a", "b"))
-        if begun == "damaged":
-            with (place / "s.jsonl").open("ab") as file:
-                file.write(b"junk")
-        copies = [place.with_name(f"{begun}-{step}") for step in range(1, STEPS + 5)]
-        for copy in copies:
-            if place.exists():
-                shutil.copytree(place, copy)
-        writers = [child("stop_jsonl_at", copy, step) for step, copy in enumerate(copies, 1)]
-        said = [writer.hear() for writer in writers]
-        assert "appended" in said
-        print(begun, said)
+def _begun(path: Path, begun: str) -> list[str]:
+    """Make what the append finds; the ids that are there."""
+    if begun == "new":
+        return []
+    with closing(JsonlStore(path)) as store:
+        store.append("s", drafts("a", "b"))
+    if begun == "damaged":
+        with (path / "s.jsonl").open("ab") as file:
+            file.write(b"junk")
+    return ["a", "b"]
+
+
+@pytest.mark.parametrize("begun", STEPS)
+def test_the_steps_of_an_append_are_covered(child: Callable[..., Any], path: Path, begun: str) -> None:
+    """The test above stops before each call that changes something on the disk, and once behind the last of them."""
+    for step, last in ((STEPS[begun] - 1, False), (STEPS[begun], True)):
+        _begun(path.with_name(f"{step}"), begun)
+        assert (child("stop_jsonl_at", path.with_name(f"{step}"), step).hear() == "appended") is last
 
 
 # What it costs --------------------------------------------------------------------------------

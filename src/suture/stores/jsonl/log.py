@@ -24,7 +24,7 @@ from suture.errors import StoreError
 from suture.stores.base import key_id, seal
 from suture.stores.group_commit import GroupCommit, Write
 from suture.stores.jsonl.batch import Batch
-from suture.stores.jsonl.lines import VERSION, EntryLine, HeaderLine, body_hash, encoded, entry_of, erased_line
+from suture.stores.jsonl.lines import VERSION, EntryLine, HeaderLine, encoded, entry_of, erased_line
 from suture.stores.jsonl.place import (
     DAMAGED,
     LOG,
@@ -346,7 +346,7 @@ class Log:
             return
         made = Batch(loaded.state, self._known_ids(fd, loaded), self._key)
         with self._new_state() as replace:
-            clean = self._mended(loaded, loaded.state, erased_line(line, body_hash(line)))
+            clean = self._mended(loaded, loaded.state, erased_line(line, entry_of(line).body_hash))
             with self._rewritten(fd, clean) as new:
                 damage = self._damage_left(loaded.scan, clean)
                 made.state = msgspec.structs.replace(loaded.state, token=secrets.token_hex(8), damage=damage)

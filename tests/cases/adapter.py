@@ -12,6 +12,9 @@ from typing import Any
 
 import msgspec
 
+from suture.agent import Agent
+from suture.compaction import Compaction
+from suture.errors import CompactionError
 from suture.formats import format_of
 from suture.formats.base import Format, Written
 from suture.formats.limits import Limits
@@ -23,6 +26,7 @@ from suture.pairing import pair
 from suture.repair import Why, stand_in
 from suture.session import Session
 from suture.stores import Draft, JsonlStore, SqliteStore
+from suture.testing import ScriptedModel
 from suture.tools import check_call
 
 # The runner knows this file alone, wherever it is run from.
@@ -74,8 +78,20 @@ def log(case: Case) -> Case:
             if "file" in given:
                 return {"records": [json.loads(entry.body) for entry in entries], "report": report}
             session, ats = Session(store, ID), {entry.seq: entry.at for entry in entries}
+            if "compact" in given.get("then", {}):
+                report += _compacted(session, given["then"]["compact"]["summary_response"])
             records = [neutral(message, seq, given["records"], ats) for message, seq in session.replay()]
             return {"records": records, "report": report + [str(finding) for finding in session.findings()]}
+
+
+def _compacted(session: Session, answer: Case) -> list[str]:
+    """What is said of a compaction whose every answer is that one."""
+    model = ScriptedModel([{"text": answer["text"], "stop_reason": answer["stop"]}] * 3)
+    try:
+        Agent(model, session=session, compaction=Compaction(keep_recent=1)).compact()
+    except CompactionError as error:
+        return [str(error)]
+    return []
 
 
 def _under_load(scenario: Case) -> list[Case]:

@@ -9,12 +9,14 @@ import shutil
 import tempfile
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.growth import grows
 
 import suture.stores.jsonl.names as names
 from suture.entries import Draft
@@ -781,6 +783,49 @@ def test_the_end_of_a_long_log_is_read_alone(store: JsonlStore, monkeypatch: pyt
     assert told(store).head == 2000
     assert store.read("s", after=2000) == []
     assert reads.bytes < 2_000_000
+
+
+def test_a_long_log_takes_little_more_memory_than_it_is_long(store: JsonlStore) -> None:
+    """Reading all of it, with a state or without one, holds a small multiple of its bytes."""
+    store.append("s", [Draft(str(n), "note", "", b'"%s"' % (b"x" * 2000)) for n in range(4000)])
+    log = store._place.path / "s.jsonl"
+    for times in (3, 5):
+        tracemalloc.start()
+        try:
+            assert len(store.read("s")) == 4000
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert peak < times * log.stat().st_size
+        log.with_suffix(".state").unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("state", ["kept", "lost"])
+def test_the_time_to_read_a_log_grows_with_its_length(tmp_path: Path, state: str) -> None:
+    """Eight times the entries take about eight times as long, and not the square of it."""
+
+    def work(count: int) -> None:
+        path = tmp_path / f"{count}-{time.monotonic_ns()}"
+        with closing(JsonlStore(path)) as store:
+            store.append("s", [Draft(str(n), "note", "", b'{"a":1}', (f"inbox:{n % 7}",)) for n in range(count)])
+            if state == "lost":
+                (path / "s.state").unlink()
+            assert len(store.read("s")) == count
+
+    assert grows(work, 1000) < 20
+
+
+def test_a_damaged_line_takes_no_square_of_its_length(tmp_path: Path) -> None:
+    """A torn line full of what looks like the beginning of a record is given up on in time."""
+
+    def work(count: int) -> None:
+        path = tmp_path / f"{count}-{time.monotonic_ns()}"
+        with closing(JsonlStore(path)) as store:
+            store.append("s", drafts("1"))
+            (path / "s.jsonl").write_bytes(b'{"seq":1,"id":"a","body":[' * count)
+            assert store.read("s") == []
+
+    assert grows(work, 1000) < 20
 
 
 def test_an_append_costs_the_same_in_a_long_log(store: JsonlStore, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -240,6 +240,7 @@ class Log:
 
     def _finish(self, fd: int, made: Batch, lines: bytes, replace: Replace) -> None:
         """Tell of what is written, and have the state say it."""
+        self._seen = None
         state = msgspec.structs.replace(made.state, log=_stamp_of(os.fstat(fd)))
         self._ids.seqs.update(made.new_ids)
         self._ids = Ids(state.token, state.log.size, self._ids.seqs)

@@ -532,6 +532,16 @@ def test_a_deleted_session_leaves_no_file(store: JsonlStore, log: Path) -> None:
     assert {file.name for file in log.parent.iterdir()} == {"suture.json", "appended"}
 
 
+def test_a_session_whose_log_was_removed_can_be_deleted(store: JsonlStore, log: Path) -> None:
+    """What is left of it goes, and one of its name begins anew, under a later epoch."""
+    claim = store.claim("s", a_dead_owner(), 300)
+    log.unlink()
+    store.delete("s")
+    assert list(log.parent.glob("s.*")) == []
+    assert (store.append("s", drafts("1")), told(store).damage) == (1, ())
+    assert store.claim("s", ELSEWHERE, 300).epoch == claim.epoch + 1
+
+
 def test_damage_after_damage(store: JsonlStore, log: Path) -> None:
     """Each mend has a file of its own, and every finding stays."""
     for number in range(1, 12):

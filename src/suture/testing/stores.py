@@ -733,6 +733,25 @@ class StoreContract:
             assert waiting.result(30) is True
             assert time.monotonic() - written < 5
 
+    def test_whoever_is_woken_finds_what_came(self, store: Store) -> None:
+        """News is told when it can be read, not before."""
+
+        def look() -> int:
+            store.news(None, 0, 30)
+            info = store.info("s")
+            return info.head if info is not None else 0
+
+        with ThreadPoolExecutor(1) as pool:
+            for head in range(1, 26):
+                looking = pool.submit(look)
+                time.sleep(0.005)
+                store.append("s", drafts(f"{head}"))
+                while not looking.done():
+                    # It may have begun to wait behind the append.
+                    time.sleep(0.005)
+                    store.append("more", drafts(f"{head}-{time.monotonic_ns()}"))
+                assert looking.result(30) == head
+
     def test_news_of_another_session(self, store: Store, other: Store) -> None:
         """Waiting for one session is not ended by another; waiting for any is, by one that is new too."""
         store.append("s", drafts("1"))

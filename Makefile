@@ -6,7 +6,7 @@ LIVE_STAMP := .venv/.live-installed
 
 N ?= 20000
 
-.PHONY: setup demo test check bench docs fuzz lock lint types spec live-local clean
+.PHONY: setup demo test check bench concurrency docs fuzz lock lint types spec live-local clean
 
 setup: $(STAMP)
 
@@ -49,6 +49,10 @@ check: lint types test
 
 bench: setup
 	$(BIN)/python -m benchmarks
+
+# Races, freezes, forks and kills processes over one store, for minutes.
+concurrency: setup
+	$(BIN)/python -m benchmarks.concurrency
 
 # Heals that many broken histories and looks for what must never happen.
 fuzz: setup

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from suture.agent import Agent
+from suture.compaction import Compaction
+from suture.errors import CompactionError
 from suture.formats import format_of
 from suture.formats.base import Format, Written
 from suture.formats.limits import Limits
@@ -15,7 +24,14 @@ from suture.healing.work import Options
 from suture.messages import Assistant, Message, Origin, ToolResult, User
 from suture.pairing import pair
 from suture.repair import Why, stand_in
+from suture.session import Session
+from suture.stores import Draft, JsonlStore, SqliteStore
+from suture.testing import ScriptedModel
 from suture.tools import check_call
+
+# The runner knows this file alone, wherever it is run from.
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from tests.cases.logs import AT, ID, neutral, written
 
 Case = dict[str, Any]
 
@@ -48,8 +64,49 @@ def tool_call(case: Case) -> Case:
 
 
 def log(case: Case) -> Case:
-    """Reading logs in the neutral shape comes with the issue that builds the line store."""
-    raise NotImplementedError(f"{case['kind']}: a later issue reads logs")
+    """What a JSONL store reads of the case's log, in the order of its replay, and what it reports."""
+    given = case["input"]
+    if "scenario" in given:
+        return {"records": _under_load(given["scenario"]), "report": []}
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "sessions"
+        written(case, place)
+        with closing(JsonlStore(place)) as store:
+            info = store.info(ID)
+            report = [what for _, what in info.damage] if info is not None else []
+            entries = store.read(ID)
+            if "file" in given:
+                return {"records": [json.loads(entry.body) for entry in entries], "report": report}
+            session, ats = Session(store, ID), {entry.seq: entry.at for entry in entries}
+            if "compact" in given.get("then", {}):
+                report += _compacted(session, given["then"]["compact"]["summary_response"])
+            records = [neutral(message, seq, given["records"], ats) for message, seq in session.replay()]
+            return {"records": records, "report": report + [str(finding) for finding in session.findings()]}
+
+
+def _compacted(session: Session, answer: Case) -> list[str]:
+    """What is said of a compaction whose every answer is that one."""
+    model = ScriptedModel([{"text": answer["text"], "stop_reason": answer["stop"]}] * 3)
+    try:
+        Agent(model, session=session, compaction=Compaction(keep_recent=1)).compact()
+    except CompactionError as error:
+        return [str(error)]
+    return []
+
+
+def _under_load(scenario: Case) -> list[Case]:
+    """What can be read after the load: many who open a new file at once, or a long log of which the end is asked for."""
+    with tempfile.TemporaryDirectory() as folder:
+        if "openers" in scenario:
+            with ThreadPoolExecutor(scenario["openers"]) as pool:
+                for number in range(scenario["repeat"]):
+                    paths = [Path(folder) / f"{number}.db"] * scenario["openers"]
+                    list(pool.map(lambda path: SqliteStore(path).close(), paths))
+            return []
+        with closing(JsonlStore(Path(folder) / "sessions")) as store:
+            count = scenario["records"]
+            store.append(ID, [Draft(f"{n}", "note", AT, b'"%s"' % (b"x" * scenario["bytes_each"])) for n in range(count)])
+            return [{"seq": entry.seq, "type": entry.kind} for entry in store.read(ID, after=count - 50)]
 
 
 def _prompt(given: Case, form: Format) -> list[Case]:

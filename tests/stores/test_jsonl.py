@@ -9,12 +9,14 @@ import shutil
 import tempfile
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.growth import grows
 
 import suture.stores.jsonl.names as names
 from suture.entries import Draft
@@ -24,7 +26,8 @@ from suture.testing.concurrent import ConcurrentStoreContract, require_whole
 from suture.testing.stores import ELSEWHERE, ODD_IDS, StoreContract, a_dead_owner, drafts, ids_of
 
 KEY = b"of sixteen bytes"
-STEPS = 9
+STEPS = {"new": 11, "begun": 6, "damaged": 11}
+"""The calls of an append that change something on the disk, and the moment behind them."""
 
 
 class TestJsonlStore(StoreContract):
@@ -529,6 +532,16 @@ def test_a_deleted_session_leaves_no_file(store: JsonlStore, log: Path) -> None:
     assert {file.name for file in log.parent.iterdir()} == {"suture.json", "appended"}
 
 
+def test_a_session_whose_log_was_removed_can_be_deleted(store: JsonlStore, log: Path) -> None:
+    """What is left of it goes, and one of its name begins anew, under a later epoch."""
+    claim = store.claim("s", a_dead_owner(), 300)
+    log.unlink()
+    store.delete("s")
+    assert list(log.parent.glob("s.*")) == []
+    assert (store.append("s", drafts("1")), told(store).damage) == (1, ())
+    assert store.claim("s", ELSEWHERE, 300).epoch == claim.epoch + 1
+
+
 def test_damage_after_damage(store: JsonlStore, log: Path) -> None:
     """Each mend has a file of its own, and every finding stays."""
     for number in range(1, 12):
@@ -714,17 +727,10 @@ def test_what_may_only_be_read(child: Callable[..., Any], mode: int, files: int)
 # Kills ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("step", range(1, STEPS + 1))
-@pytest.mark.parametrize("begun", ["new", "begun", "damaged"])
+@pytest.mark.parametrize(("begun", "step"), [(begun, step) for begun, last in STEPS.items() for step in range(1, last + 1)])
 def test_killed_inside_an_append(child: Callable[..., Any], path: Path, step: int, begun: str) -> None:
     """Whatever step of an append a kill comes before, the batch is there whole or not at all, and the next one goes on."""
-    before = [] if begun == "new" else ["a", "b"]
-    if before:
-        with closing(JsonlStore(path)) as store:
-            store.append("s", drafts(*before))
-    if begun == "damaged":
-        with (path / "s.jsonl").open("ab") as file:
-            file.write(b"junk")
+    before = _begun(path, begun)
     writer = child("stop_jsonl_at", path, step)
     said = writer.hear()
     writer.kill()
@@ -739,24 +745,24 @@ def test_killed_inside_an_append(child: Callable[..., Any], path: Path, step: in
         assert len(told(store).damage) == (begun == "damaged")
 
 
-def test_the_steps_of_an_append_are_covered(child: Callable[..., Any], path: Path) -> None:
-    """The test above stops before each call that changes something on the disk, and once after all of them."""
-    for begun in ("new", "begun", "damaged"):
-        place = path.with_name(begun)
-        if begun != "new":
-            with closing(JsonlStore(place)) as store:
-                store.append("s", drafts("a", "b"))
-        if begun == "damaged":
-            with (place / "s.jsonl").open("ab") as file:
-                file.write(b"junk")
-        copies = [place.with_name(f"{begun}-{step}") for step in range(1, STEPS + 5)]
-        for copy in copies:
-            if place.exists():
-                shutil.copytree(place, copy)
-        writers = [child("stop_jsonl_at", copy, step) for step, copy in enumerate(copies, 1)]
-        said = [writer.hear() for writer in writers]
-        assert "appended" in said
-        print(begun, said)
+def _begun(path: Path, begun: str) -> list[str]:
+    """Make what the append finds; the ids that are there."""
+    if begun == "new":
+        return []
+    with closing(JsonlStore(path)) as store:
+        store.append("s", drafts("a", "b"))
+    if begun == "damaged":
+        with (path / "s.jsonl").open("ab") as file:
+            file.write(b"junk")
+    return ["a", "b"]
+
+
+@pytest.mark.parametrize("begun", STEPS)
+def test_the_steps_of_an_append_are_covered(child: Callable[..., Any], path: Path, begun: str) -> None:
+    """The test above stops before each call that changes something on the disk, and once behind the last of them."""
+    for step, last in ((STEPS[begun] - 1, False), (STEPS[begun], True)):
+        _begun(path.with_name(f"{step}"), begun)
+        assert (child("stop_jsonl_at", path.with_name(f"{step}"), step).hear() == "appended") is last
 
 
 # What it costs --------------------------------------------------------------------------------
@@ -787,6 +793,49 @@ def test_the_end_of_a_long_log_is_read_alone(store: JsonlStore, monkeypatch: pyt
     assert told(store).head == 2000
     assert store.read("s", after=2000) == []
     assert reads.bytes < 2_000_000
+
+
+def test_a_long_log_takes_little_more_memory_than_it_is_long(store: JsonlStore) -> None:
+    """Reading all of it, with a state or without one, holds a small multiple of its bytes."""
+    store.append("s", [Draft(str(n), "note", "", b'"%s"' % (b"x" * 2000)) for n in range(4000)])
+    log = store._place.path / "s.jsonl"
+    for times in (3, 5):
+        tracemalloc.start()
+        try:
+            assert len(store.read("s")) == 4000
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert peak < times * log.stat().st_size
+        log.with_suffix(".state").unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("state", ["kept", "lost"])
+def test_the_time_to_read_a_log_grows_with_its_length(tmp_path: Path, state: str) -> None:
+    """Eight times the entries take about eight times as long, and not the square of it."""
+
+    def work(count: int) -> None:
+        path = tmp_path / f"{count}-{time.monotonic_ns()}"
+        with closing(JsonlStore(path)) as store:
+            store.append("s", [Draft(str(n), "note", "", b'{"a":1}', (f"inbox:{n % 7}",)) for n in range(count)])
+            if state == "lost":
+                (path / "s.state").unlink()
+            assert len(store.read("s")) == count
+
+    assert grows(work, 1000) < 20
+
+
+def test_a_damaged_line_takes_no_square_of_its_length(tmp_path: Path) -> None:
+    """A torn line full of what looks like the beginning of a record is given up on in time."""
+
+    def work(count: int) -> None:
+        path = tmp_path / f"{count}-{time.monotonic_ns()}"
+        with closing(JsonlStore(path)) as store:
+            store.append("s", drafts("1"))
+            (path / "s.jsonl").write_bytes(b'{"seq":1,"id":"a","body":[' * count)
+            assert store.read("s") == []
+
+    assert grows(work, 1000) < 20
 
 
 def test_an_append_costs_the_same_in_a_long_log(store: JsonlStore, monkeypatch: pytest.MonkeyPatch) -> None:

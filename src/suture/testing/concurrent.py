@@ -50,6 +50,7 @@ class ConcurrentStoreContract:
         races: how often two processes want the same head, or the same claim.
         kills: how often a process is killed in the middle of what it does.
         forks: how often a process forks while its threads append.
+        limit: after so many seconds a process that has not ended is killed.
     """
 
     opener = "suture.stores:open_store"
@@ -58,6 +59,7 @@ class ConcurrentStoreContract:
     races = 40
     kills = 10
     forks = 12
+    limit = 60.0
 
     def address(self, place: Path) -> str:
         """What the opener is called with for the store kept at `place`, a directory that is there. The same for the
@@ -82,7 +84,7 @@ class ConcurrentStoreContract:
 
         def start(work: str, *words: object) -> Child:
             command = ["-m", "suture.testing.store_child", work, self.opener, self.address(tmp_path), *words]
-            children.append(Child(command))
+            children.append(Child(command, self.limit))
             return children[-1]
 
         yield start

@@ -14,12 +14,13 @@ LIMIT = 60.0
 
 
 class Child:
-    """A Python process with this one's import path; killed, with all that it forked, after `LIMIT` seconds.
+    """A Python process with this one's import path; killed, with all that it forked, after `limit` seconds.
 
     `command` is what stands behind `python`: a file or `-m` and a module, and its words.
     """
 
-    def __init__(self, command: Sequence[object]) -> None:
+    def __init__(self, command: Sequence[object], limit: float = LIMIT) -> None:
+        self._limit = limit
         path = os.pathsep.join(part for part in sys.path if part)
         self.process = subprocess.Popen(
             [sys.executable, *map(str, command)],
@@ -29,7 +30,7 @@ class Child:
             text=True,
             start_new_session=True,
         )
-        self._alarm = threading.Timer(LIMIT, self._signal_all, [signal.SIGKILL])
+        self._alarm = threading.Timer(limit, self._signal_all, [signal.SIGKILL])
         self._alarm.start()
 
     @property
@@ -55,7 +56,7 @@ class Child:
 
     def wait(self) -> int:
         """Its exit status."""
-        return self.process.wait(LIMIT)
+        return self.process.wait(self._limit)
 
     def freeze(self) -> None:
         """Stop it where it is, as a machine that swaps or sleeps does."""
@@ -68,7 +69,7 @@ class Child:
     def kill(self) -> None:
         """Kill it as a machine does: at once, with SIGKILL, and all that it forked."""
         self._signal_all(signal.SIGKILL)
-        self.process.wait(LIMIT)
+        self.process.wait(self._limit)
 
     def end(self) -> None:
         """Kill it, if it lives still, and close its pipes."""

@@ -86,9 +86,11 @@ class StoreContract:
 
     Attributes:
         durable: whether a second `open` of the same `tmp_path` sees what the first wrote.
+        appends: how often each of eight threads appends to a session that they share, and to one of its own.
     """
 
     durable = True
+    appends = 50
 
     def open(self, tmp_path: Path) -> Store:
         """The store to be tested, kept below `tmp_path`. A durable one is opened there several times at once."""
@@ -314,18 +316,20 @@ class StoreContract:
         """Eight threads append to one session and to one of their own: no gap, nothing lost, batches whole."""
 
         def write(thread: int) -> None:
-            for index in range(50):
+            for index in range(self.appends):
                 mine = store if thread % 2 else other
                 mine.append("shared", drafts(f"{thread}-{index}-a", f"{thread}-{index}-b"))
                 mine.append(f"own-{thread}", drafts(str(index)))
 
         _at_once(write, 8)
         shared = store.read("shared")
-        assert [entry.seq for entry in shared] == list(range(1, 801))
-        assert sorted(ids_of(shared)) == sorted(f"{t}-{i}-{half}" for t in range(8) for i in range(50) for half in "ab")
+        assert [entry.seq for entry in shared] == list(range(1, 16 * self.appends + 1))
+        assert sorted(ids_of(shared)) == sorted(
+            f"{t}-{i}-{half}" for t in range(8) for i in range(self.appends) for half in "ab"
+        )
         assert all(b.id == f"{a.id[:-1]}b" for a, b in pairwise(shared) if a.id.endswith("a"))
         for thread in range(8):
-            assert ids_of(store.read(f"own-{thread}")) == [str(index) for index in range(50)]
+            assert ids_of(store.read(f"own-{thread}")) == [str(index) for index in range(self.appends)]
 
     def test_a_refusal_refuses_itself_only(self, store: Store) -> None:
         """Threads that are refused do not take their neighbours with them."""
@@ -735,6 +739,25 @@ class StoreContract:
             other.append("s", drafts("2"))
             assert waiting.result(30) is True
             assert time.monotonic() - written < 5
+
+    def test_whoever_is_woken_finds_what_came(self, store: Store) -> None:
+        """News is told when it can be read, not before."""
+
+        def look() -> int:
+            store.news(None, 0, 30)
+            info = store.info("s")
+            return info.head if info is not None else 0
+
+        with ThreadPoolExecutor(1) as pool:
+            for head in range(1, 26):
+                looking = pool.submit(look)
+                time.sleep(0.005)
+                store.append("s", drafts(f"{head}"))
+                while not looking.done():
+                    # It may have begun to wait behind the append.
+                    time.sleep(0.005)
+                    store.append("more", drafts(f"{head}-{time.monotonic_ns()}"))
+                assert looking.result(30) == head
 
     def test_news_of_another_session(self, store: Store, other: Store) -> None:
         """Waiting for one session is not ended by another; waiting for any is, by one that is new too."""

@@ -7,7 +7,6 @@ count how many of them follow (`more`), so that a batch is there whole or not at
 from __future__ import annotations
 
 import binascii
-import hashlib
 from typing import TypeAlias
 
 import msgspec
@@ -175,11 +174,6 @@ def body_of(line: EntryLine) -> bytes:
     return binascii.a2b_base64(line.base64) if isinstance(line.base64, str) else b""
 
 
-def body_hash(line: EntryLine) -> bytes:
-    """The SHA-256 of the body, which outlives it."""
-    return bytes.fromhex(line.erased) or hashlib.sha256(body_of(line)).digest()
-
-
 def draft_of(line: EntryLine) -> Draft:
     """What the writer of the entry gave."""
     return Draft(line.id, line.kind, line.at, body_of(line), line.opens, line.closes)
@@ -190,14 +184,14 @@ def chain_of(line: EntryLine) -> bytes:
     return bytes.fromhex(line.chain)
 
 
-def linked(previous: bytes, session_id: str, seq: int, draft: Draft, key: bytes | None) -> bytes:
+def linked(previous: bytes, session_id: str, seq: int, draft: Draft | Entry, key: bytes | None) -> bytes:
     """The chain value that an entry has behind `previous`, which is blank for the first."""
     return link(previous, session_id, seq, draft, key)
 
 
 def follows(line: EntryLine, previous: bytes, session_id: str, key: bytes | None) -> bool:
     """Whether the line is what was written behind that chain value."""
-    return link(previous, session_id, line.seq, entry_of(line), key) == chain_of(line)
+    return linked(previous, session_id, line.seq, entry_of(line), key) == chain_of(line)
 
 
 def _stands_in_a_line(body: bytes) -> bool:

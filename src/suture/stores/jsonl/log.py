@@ -24,7 +24,7 @@ from suture.errors import StoreError
 from suture.stores.base import key_id, seal
 from suture.stores.group_commit import GroupCommit, Write
 from suture.stores.jsonl.batch import Batch
-from suture.stores.jsonl.lines import VERSION, EntryLine, HeaderLine, body_hash, encoded, entry_of, erased_line
+from suture.stores.jsonl.lines import VERSION, EntryLine, HeaderLine, encoded, entry_of, erased_line
 from suture.stores.jsonl.place import (
     DAMAGED,
     LOG,
@@ -239,18 +239,20 @@ class Log:
         self._finish(fd, made, lines, replace)
 
     def _finish(self, fd: int, made: Batch, lines: bytes, replace: Replace) -> None:
-        """Tell of what is written, and have the state say it."""
+        """Have the state say what is written, and tell of it."""
+        self._seen = None
         state = msgspec.structs.replace(made.state, log=_stamp_of(os.fstat(fd)))
         self._ids.seqs.update(made.new_ids)
         self._ids = Ids(state.token, state.log.size, self._ids.seqs)
-        if made.new_ids:
-            self._place.ring()
         try:
             replace(fd, state)
         except OSError:
             # The log has it, and the state can be made from the log; without new lines the state is all there is.
             if not lines:
                 raise
+        # Last: whoever is woken finds the entries.
+        if made.new_ids:
+            self._place.ring()
 
     @contextmanager
     def _new_state(self) -> Iterator[Replace]:
@@ -346,7 +348,7 @@ class Log:
             return
         made = Batch(loaded.state, self._known_ids(fd, loaded), self._key)
         with self._new_state() as replace:
-            clean = self._mended(loaded, loaded.state, erased_line(line, body_hash(line)))
+            clean = self._mended(loaded, loaded.state, erased_line(line, entry_of(line).body_hash))
             with self._rewritten(fd, clean) as new:
                 damage = self._damage_left(loaded.scan, clean)
                 made.state = msgspec.structs.replace(loaded.state, token=secrets.token_hex(8), damage=damage)
@@ -354,7 +356,9 @@ class Log:
 
     def delete(self) -> None:
         """Remove the files of the session, and all damaged bytes of it."""
-        with contextlib.suppress(FileNotFoundError), self._place.locked(self.path, os.O_RDWR) as fd:
+        if not self.path.exists() and not self._side.exists():
+            return
+        with self._place.locked(self.path, os.O_RDWR | os.O_CREAT) as fd:
             self._place.raise_floor(self._load(fd).state.epoch)
             # The log last: without it the state says nothing, and without a state the log says all.
             for path in (self._side, *self._place.damaged(self.id), self.path):

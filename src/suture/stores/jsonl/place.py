@@ -14,6 +14,7 @@ import errno
 import fcntl
 import os
 import random
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,7 +27,7 @@ import suture.stores.at_fork as at_fork
 from suture.canonical import is_encodable
 from suture.errors import StoreError
 from suture.stores.at_fork import Gate
-from suture.stores.jsonl.lines import VERSION
+from suture.stores.jsonl.lines import OPENERS, VERSION
 from suture.stores.jsonl.names import name_of
 from suture.stores.shield import Bell, pause
 
@@ -35,9 +36,9 @@ T = TypeVar("T")
 LOG, STATE, DAMAGED, NEW = ".jsonl", ".state", ".damaged-", ".new"
 
 _MARKER, _APPENDED = "suture.json", "appended"
-_BEGINNING = b'{"suture":'
 _LOCKED_PAUSE = 0.0002, 0.002
 _BLOCK = 1 << 24
+_NEAR = 1 << 16
 
 
 class Marker(msgspec.Struct, frozen=True):
@@ -54,6 +55,7 @@ class Named(msgspec.Struct, frozen=True):
     session: str
 
 
+_ours = re.compile(OPENERS)
 _named = msgspec.json.Decoder(Named)
 
 
@@ -105,14 +107,15 @@ class Place:
         return marker
 
     def _require_nobody_elses(self) -> None:
-        for file in self.path.glob(f"*{LOG}"):
-            with file.open("rb") as opened:
-                beginning = opened.read(len(_BEGINNING))
-            if beginning and beginning != _BEGINNING:
-                raise StoreError(
-                    f"{self.path} holds {file.name}, which is no log of suture's, and was left as it is. "
-                    "Choose another directory."
-                )
+        """Refuse a directory without our mark in which there are logs, none of which has a line of ours: those of another
+        program would be taken for damaged ones.
+        """
+        files = [file for file in self.path.glob(f"*{LOG}") if file.stat().st_size]
+        if files and not any(_ours.search(_beginning(file)) for file in files):
+            raise StoreError(
+                f"{self.path} holds {files[0].name}, which is no log of suture's, and was left as it is. "
+                "Choose another directory."
+            )
 
     def mark(self) -> None:
         """Say whose directory this is, before the first write to it: who only reads leaves nothing."""
@@ -268,6 +271,11 @@ _CAUSES = {
     errno.EMFILE: "this process has too many files open. Close some, or raise the limit (`ulimit -n`), then try again.",
     errno.ENOENT: "the directory was removed while this store had it open. Put it back, or open the store anew.",
 }
+
+
+def _beginning(file: Path) -> bytes:
+    with file.open("rb") as opened:
+        return opened.read(_NEAR)
 
 
 def newer(path: Path, version: int) -> str:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from suture.stores.base import key_id
 from suture.stores.jsonl.lines import (
@@ -31,7 +31,6 @@ _BOM = b"\xef\xbb\xbf"
 _BLANK = b" \t\r"
 _MOST_TRIES = 1000
 
-_opener = re.compile(OPENERS)
 _json = json.JSONDecoder()
 
 
@@ -58,6 +57,15 @@ class Damaged(NamedTuple):
         size = self.end - self.start
         return f"line {self.number}, byte {self.start}: {size} byte{'s' if size != 1 else ''}, {self.why}"
 
+
+class Form(NamedTuple):
+    """What lines a file holds: how one begins, and what it is that the bytes of one say; None for bytes that are none."""
+
+    opener: re.Pattern[bytes]
+    decode: Callable[[bytes], Any]
+
+
+LOG = Form(re.compile(OPENERS), decoded)
 
 Piece: TypeAlias = Whole | Damaged
 Fault: TypeAlias = tuple[int, str]
@@ -132,41 +140,41 @@ def scan(data: bytes, session_id: str, key: bytes | None = None, known: Known | 
 # Lines ----------------------------------------------------------------------------------------
 
 
-def pieces(data: bytes) -> Iterator[Piece]:
+def pieces(data: bytes, form: Form = LOG) -> Iterator[Piece]:
     """The lines and the damage, in the order in which they stand. Lines end at an LF, and nowhere else."""
     start, number = (len(_BOM) if data.startswith(_BOM) else 0), 1
     while start < len(data):
         end = data.find(b"\n", start)
         is_last = end < 0
-        yield from _pieces_of_line(data[start : None if is_last else end], start, number, is_last)
+        yield from _pieces_of_line(data[start : None if is_last else end], start, number, is_last, form)
         if is_last:
             return
         start, number = end + 1, number + 1
 
 
-def _pieces_of_line(raw: bytes, start: int, number: int, is_last: bool) -> Iterator[Piece]:
+def _pieces_of_line(raw: bytes, start: int, number: int, is_last: bool, form: Form) -> Iterator[Piece]:
     text = raw.strip(_BLANK)
     if not text:
         return
     at = start + raw.index(text)
-    line = decoded(text)
+    line = form.decode(text)
     if line is not None:
         yield Whole(at, at + len(text), number, line)
     else:
-        yield from _recovered(text, at, number, is_last)
+        yield from _recovered(text, at, number, is_last, form)
 
 
-def _recovered(raw: bytes, start: int, number: int, is_last: bool) -> Iterator[Piece]:
+def _recovered(raw: bytes, start: int, number: int, is_last: bool, form: Form) -> Iterator[Piece]:
     """The whole records inside a line that is damaged, and what is left of it."""
     done = 0
-    for tries, opening in enumerate(_opener.finditer(raw)):
+    for tries, opening in enumerate(form.opener.finditer(raw)):
         if tries == _MOST_TRIES:
             break
         at = opening.start()
         if at < done:
             continue
         end = _end_of_object(raw, at)
-        line = decoded(raw[at:end])
+        line = form.decode(raw[at:end])
         if line is None:
             continue
         yield from _left(raw, done, at, start, number, is_cut=True)
@@ -251,7 +259,7 @@ def _without_cut_batch(found: list[Piece], known: Known | None) -> list[Piece]:
 
 
 def _one_of_each(found: list[Piece], chain: Chain) -> list[Piece]:
-    """Of records at one position, the one that follows from the record before it, or else the first."""
+    """Of records at one position, the one for which most of its neighbours vouch, the first of those."""
     at: dict[int, list[int]] = {}
     for index, piece in enumerate(found):
         if isinstance(piece, Whole) and isinstance(piece.line, EntryLine):
@@ -260,18 +268,24 @@ def _one_of_each(found: list[Piece], chain: Chain) -> list[Piece]:
     result = list(found)
     for seq in sorted(at):
         lines = {index: _line_at(found, index) for index in at[seq]}
-        previous = chosen.get(seq - 1)
-        before = chain_of(previous) if previous else b""
-        kept = at[seq][0]
-        if len(lines) > 1 and (previous or seq == 1):
-            kept = next((index for index, line in lines.items() if chain.holds(line, before)), kept)
+        kept = next(iter(lines))
+        if len(lines) > 1:
+            behind = [_line_at(found, index) for index in at.get(seq + 1, ())]
+            kept = max(lines, key=lambda index: _ties(lines[index], chosen.get(seq - 1), behind, chain))
         chosen[seq] = lines[kept]
         for index, line in lines.items():
             if index != kept:
-                is_same = line == lines[kept]
-                why = f"a copy of entry {seq}" if is_same else f"another record at position {seq}, which is taken"
+                why = (
+                    f"a copy of entry {seq}" if line == lines[kept] else f"another record at position {seq}, which is taken"
+                )
                 result[index] = Damaged(found[index].start, found[index].end, found[index].number, why)
     return result
+
+
+def _ties(line: EntryLine, before: EntryLine | None, behind: Sequence[EntryLine], chain: Chain) -> int:
+    """How many of its neighbours vouch for a line."""
+    follows_one = chain.holds(line, chain_of(before) if before else b"")
+    return follows_one + any(chain.holds(other, chain_of(line)) for other in behind)
 
 
 def _line_at(found: Sequence[Piece], index: int) -> EntryLine:

@@ -26,6 +26,40 @@ _FIRST_PAUSE, _LAST_PAUSE = 0.02, 0.1
 _MOST_LOGS = 500
 
 
+class _Logs:
+    """The logs that were used last, each with what it knows; a forked child begins without any."""
+
+    def __init__(self, place: Place, key: bytes | None) -> None:
+        self._place = place
+        self._key = key
+        self.after_fork_in_child()
+
+    def before_fork(self) -> None:
+        """Nothing: the place lets nobody in, and waits for what is on."""
+
+    def after_fork_in_parent(self) -> None:
+        """Nothing: all is as it was."""
+
+    def after_fork_in_child(self) -> None:
+        """Begin with a new lock, and nothing known of any log."""
+        self._lock = threading.Lock()
+        self._logs: dict[str, Log] = {}
+
+    def of(self, session_id: str) -> Log:
+        """The log of that session.
+
+        Raises:
+            StoreError: no session has such an id.
+        """
+        rules.require_text(session_id)
+        with self._lock:
+            log = self._logs.pop(session_id, None) or Log(self._place, session_id, self._key)
+            self._logs[session_id] = log
+            if len(self._logs) > _MOST_LOGS:
+                del self._logs[next(iter(self._logs))]
+            return log
+
+
 class JsonlStore:
     """Sessions in JSONL files in the directory at `path`, for any number of threads and processes of one machine.
 
@@ -40,34 +74,12 @@ class JsonlStore:
     def __init__(self, path: str | os.PathLike[str], *, busy_timeout: float = 30.0, key: bytes | None = None) -> None:
         self.key = rules.usable_key(key)
         self._place = shielded(lambda: Place(Path(path).absolute(), busy_timeout))
-        self.after_fork_in_child()
-        with at_fork.registering(self):
+        self._logs = _Logs(self._place, self.key)
+        with at_fork.registering(self._logs):
             pass
 
-    # Forks ------------------------------------------------------------------------------------
-
-    def before_fork(self) -> None:
-        """The place waits for what is on."""
-
-    def after_fork_in_parent(self) -> None:
-        """All is as it was."""
-
-    def after_fork_in_child(self) -> None:
-        """Begin with new locks, and nothing known of any log."""
-        self._lock = threading.Lock()
-        self._logs: dict[str, Log] = {}
-
-    def _log(self, session_id: str) -> Log:
-        rules.require_text(session_id)
-        with self._lock:
-            log = self._logs.pop(session_id, None) or Log(self._place, session_id, self.key)
-            self._logs[session_id] = log
-            if len(self._logs) > _MOST_LOGS:
-                del self._logs[next(iter(self._logs))]
-            return log
-
     def _write(self, session_id: str, work: Callable[[Batch], T], undo: Callable[[T], object] | None = None) -> T:
-        return shielded(lambda: self._place.in_words(lambda: self._log(session_id).write(work)), undo)
+        return shielded(lambda: self._place.in_words(lambda: self._logs.of(session_id).write(work)), undo)
 
     # The protocol -----------------------------------------------------------------------------
 
@@ -86,7 +98,7 @@ class JsonlStore:
 
     def read(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Entry]:
         """The entries behind `after`, in order; none for an unknown session."""
-        return shielded(lambda: self._place.in_words(lambda: self._log(session_id).read(after, limit)))
+        return shielded(lambda: self._place.in_words(lambda: self._logs.of(session_id).read(after, limit)))
 
     def info(self, session_id: str) -> SessionInfo | None:
         """What is known of the session; None when there is none."""
@@ -94,7 +106,7 @@ class JsonlStore:
         return None if state is None else _info(state, time.time())
 
     def _state(self, session_id: str) -> State | None:
-        return shielded(lambda: self._place.in_words(lambda: self._log(session_id).state()))
+        return shielded(lambda: self._place.in_words(lambda: self._logs.of(session_id).state()))
 
     def sessions(
         self,
@@ -133,11 +145,11 @@ class JsonlStore:
 
     def erase(self, session_id: str, entry_id: str) -> None:
         """Replace an entry's body by nothing, as `Store.erase` says: its log is written anew without it."""
-        shielded(lambda: self._place.in_words(lambda: self._log(session_id).erase(entry_id)))
+        shielded(lambda: self._place.in_words(lambda: self._logs.of(session_id).erase(entry_id)))
 
     def delete(self, session_id: str) -> None:
         """Remove a session and all its entries; nothing happens when there is none."""
-        shielded(lambda: self._place.in_words(lambda: self._log(session_id).delete()))
+        shielded(lambda: self._place.in_words(lambda: self._logs.of(session_id).delete()))
 
     def close(self) -> None:
         """Let nothing more be done with this store. A repeat does nothing."""
@@ -171,7 +183,7 @@ class JsonlStore:
         seen: list[Stamp] = []
 
         def has_come() -> bool:
-            stamp = self._log(session_id).stamp()
+            stamp = self._logs.of(session_id).stamp()
             if [stamp] == seen:
                 return False
             state = self._state(session_id)

@@ -1,0 +1,54 @@
+"""The command line over a directory of logs: the same commands, and damage is shown."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import suture as library
+from tests.doors.conftest import gift, kinds_of, play
+from tests.doors.shell import suture
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> str:
+    """A directory with a session that is done, and one that waits for approval."""
+    url = f"jsonl:///{tmp_path}/sessions"
+    with closing(library.open_store(url)) as store:
+        play(store, "done", gift("bob", 10))
+        play(store, "parked", gift("ann", 900))
+    return url
+
+
+def test_looking_and_deciding(stored: str) -> None:
+    """Sessions are listed, shown, decided on and steered as in a database."""
+    listed = suture("sessions", "--store", stored)
+    assert (listed.status, listed.err) == (0, "")
+    assert [line.split()[:2] for line in listed.out.splitlines()[1:]] == [["done", "idle"], ["parked", "awaiting_approval"]]
+    shown = suture("show", "done", "--store", stored)
+    assert (shown.status, "sent 10 to bob" in shown.out) == (0, True)
+    assert suture("request", "done", "--format", "anthropic", "--store", stored).status == 0
+    assert suture("approve", "parked", "c1", "--by", "ann", "--store", stored).status == 0
+    assert suture("steer", "done", "And bob?", "--store", stored).status == 0
+    assert kinds_of(stored, "parked")[-1] == "approval_decision"
+
+
+def test_damage_is_shown(stored: str, tmp_path: Path) -> None:
+    """A session whose log was damaged says where and how, and its conversation is shown all the same."""
+    log = tmp_path / "sessions" / "done.jsonl"
+    log.write_bytes(log.read_bytes() + b"junk\n")
+    shown = suture("show", "done", "--store", stored)
+    assert (shown.status, "sent 10 to bob" in shown.out) == (1, True)
+    assert "4 bytes, which are no record" in " ".join(shown.out.split())
+    listed = suture("sessions", "--store", stored, "--json").json["sessions"][0]
+    assert [damage["what"].partition(", which ")[2] for damage in listed["damage"]] == ["are no record"]
+
+
+def test_looking_makes_no_store(tmp_path: Path) -> None:
+    """A command that looks at a directory that is not there says so, and makes none."""
+    said = suture("sessions", "--store", f"jsonl:///{tmp_path}/sessions")
+    assert said.status == 2
+    assert "There is no store at" in said.err
+    assert list(tmp_path.iterdir()) == []

@@ -17,7 +17,7 @@ import psycopg
 from tests.postgres import some_server, with_schema
 
 from suture.entries import Draft
-from suture.stores.postgres import PostgresStore
+from suture.stores.postgres.store import PostgresStore
 
 BODY = b"x" * 500
 LENGTHS = (0, 10_000, 100_000)

@@ -24,8 +24,9 @@ from tests.postgres import Server, own_server, with_schema
 
 from suture.errors import SessionBusy, StoreError, SutureError
 from suture.stores import Draft, PostgresStore, Status, Store, open_store
-from suture.stores.postgres import _INFOS, _candidates
-from suture.stores.postgres_server import Db, schema_of
+from suture.stores.postgres.server import Db, schema_of
+from suture.stores.postgres.store import _INFOS, _candidates
+from suture.testing import ConcurrentStoreContract
 from suture.testing.stores import ELSEWHERE, StoreContract, drafts
 
 LIMIT = 60
@@ -48,6 +49,15 @@ class TestPostgresStore(StoreContract):
 class TestPostgresStoreUnderAKey(TestPostgresStore):
     def open(self, tmp_path: Path) -> Store:
         return PostgresStore(url_of(self.server, tmp_path), key=b"a key of the store")
+
+
+class TestPostgresProcesses(ConcurrentStoreContract):
+    @pytest.fixture(autouse=True)
+    def _server(self, postgres: str) -> None:
+        self.server = postgres
+
+    def address(self, place: Path) -> str:
+        return url_of(self.server, place)
 
 
 @pytest.fixture

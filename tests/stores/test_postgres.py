@@ -19,6 +19,7 @@ import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
 from tests.postgres import Server, at_place, own_server, with_schema
+from tests.stores.test_interrupts import alarm
 
 from suture.errors import Corrupt, SessionBusy, StoreError, SutureError, WrongKey
 from suture.stores import Draft, PostgresStore, Status, Store, open_store
@@ -375,6 +376,21 @@ def test_a_server_that_stays_away_is_named(own: Server) -> None:
         finally:
             own.start()
         assert store.append("s", drafts("2")) == 2
+
+
+def test_waiting_for_a_server_can_be_interrupted(own: Server) -> None:
+    """Ctrl-C ends the wait for a server that is away, and the store goes on when it is back."""
+    with closing(PostgresStore(with_schema(own.url, "interrupted"))) as store:
+        store.append("s", drafts("1"))
+        own.stop()
+        try:
+            start = time.monotonic()
+            with pytest.raises(KeyboardInterrupt), alarm(0.5):
+                store.append("s", drafts("2"))
+            assert time.monotonic() - start < 15
+        finally:
+            own.start()
+        assert store.append("s", drafts("3")) == 2
 
 
 def test_a_connection_that_is_killed_in_the_middle(url: str, store: PostgresStore, sql: Db) -> None:

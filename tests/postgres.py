@@ -7,8 +7,8 @@ a copy of its programs that nobody may read.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
+import hashlib
 import os
 import shutil
 import signal
@@ -19,8 +19,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import quote
 
 import psycopg
+from psycopg.sql import SQL, Identifier
 
 LIMIT = 60.0
 NOBODY = 65534
@@ -145,12 +147,29 @@ def own_server(*, syncs: bool = False) -> Iterator[Server]:
 
 @contextmanager
 def some_server(*, syncs: bool = False) -> Iterator[str]:
-    """The URL of a server to test with, whose schemas are ours to make and drop."""
+    """The URL of a server to test with: one of our own, or the named one, on which no schema of ours is left."""
     url = os.environ.get("SUTURE_TEST_POSTGRES")
-    with contextlib.ExitStack() as stack:
-        yield url or stack.enter_context(own_server(syncs=syncs)).url
+    if url is None:
+        with own_server(syncs=syncs) as server:
+            yield server.url
+        return
+    try:
+        yield url
+    finally:
+        with psycopg.connect(url, autocommit=True) as db:
+            for schema in _schemas:
+                db.execute(SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(Identifier(schema)))
+
+
+_schemas: set[str] = set()
 
 
 def with_schema(url: str, schema: str) -> str:
     """The URL of a store in that schema."""
-    return f"{url}{'&' if '?' in url else '?'}schema={schema}"
+    _schemas.add(schema)
+    return f"{url}{'&' if '?' in url else '?'}schema={quote(schema)}"
+
+
+def at_place(url: str, place: Path) -> str:
+    """The URL of the store of a place: a schema of its own, whose name is that of the place."""
+    return with_schema(url, f"suture_{hashlib.sha256(str(place).encode()).hexdigest()[:20]}")

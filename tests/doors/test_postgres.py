@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 import pytest
@@ -10,14 +9,14 @@ import pytest
 import suture as library
 from tests.doors.conftest import gift, kinds_of, play
 from tests.doors.shell import suture
-from tests.postgres import with_schema
+from tests.postgres import at_place
 
 
 @pytest.fixture
 def url(postgres: str, tmp_path: Path) -> str:
     """The URL of a schema in which nothing is yet; it holds a password, which the server of the tests does not ask for."""
     with_password = postgres.replace("postgres@", "postgres:correct-horse@", 1)
-    return with_schema(with_password, f"d{hashlib.sha256(str(tmp_path).encode()).hexdigest()[:20]}")
+    return at_place(with_password, tmp_path)
 
 
 @pytest.fixture

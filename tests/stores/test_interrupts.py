@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import signal
 import sys
 import threading
@@ -16,7 +15,7 @@ from typing import Any
 
 import apsw
 import pytest
-from tests.postgres import with_schema
+from tests.postgres import at_place
 
 import suture.stores.shield as shield
 from suture.errors import Conflict, SessionBusy
@@ -35,21 +34,14 @@ _report_sigint = ctypes.PYFUNCTYPE(None, ctypes.py_object, ctypes.py_object, cty
 
 @pytest.fixture(params=["memory", "sqlite", "jsonl", "postgres"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    with closing(_made(request, tmp_path)) as made:
+    stores: dict[str, Callable[[], Store]] = {
+        "memory": MemoryStore,
+        "sqlite": lambda: SqliteStore(tmp_path / "sessions.db"),
+        "jsonl": lambda: JsonlStore(tmp_path / "sessions"),
+        "postgres": lambda: PostgresStore(at_place(request.getfixturevalue("postgres"), tmp_path)),
+    }
+    with closing(stores[request.param]()) as made:
         yield made
-
-
-def _made(request: pytest.FixtureRequest, place: Path) -> Store:
-    match request.param:
-        case "memory":
-            return MemoryStore()
-        case "sqlite":
-            return SqliteStore(place / "sessions.db")
-        case "jsonl":
-            return JsonlStore(place / "sessions")
-        case _:
-            schema = f"i{hashlib.sha256(str(place).encode()).hexdigest()[:20]}"
-            return PostgresStore(with_schema(request.getfixturevalue("postgres"), schema))
 
 
 @contextmanager

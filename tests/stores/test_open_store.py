@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.postgres import with_schema
 
 import suture.stores
 from suture.errors import ConfigurationError
-from suture.stores import Draft, JsonlStore, MemoryStore, SqliteStore, open_store
+from suture.stores import Draft, JsonlStore, MemoryStore, PostgresStore, SqliteStore, open_store
 
 NOTE = Draft("1", "note", "2026-01-02T03:04:05Z", b"{}")
 
@@ -67,6 +69,15 @@ def test_jsonl(url: str, directory: str, tmp_path: Path, monkeypatch: pytest.Mon
     assert len(store.read("s")) == 1
     store.close()
     assert (tmp_path / directory / "s.jsonl").is_file()
+
+
+@pytest.mark.parametrize("scheme", ["postgresql", "postgres"])
+def test_postgres(scheme: str, postgres: str) -> None:
+    """A PostgreSQL store is a database, named as libpq names it, and a schema in it."""
+    url = with_schema(f"{scheme}:{postgres.partition(':')[2]}", f"open_{scheme}")
+    with closing(open_store(url)) as store:
+        assert isinstance(store, PostgresStore)
+        assert store.append("s", [NOTE]) == 1
 
 
 @pytest.mark.parametrize(

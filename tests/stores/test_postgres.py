@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import signal
 import socket
@@ -15,25 +14,21 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
-from urllib.parse import quote
 
 import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
-from tests.postgres import Server, own_server, with_schema
+from tests.postgres import Server, at_place, own_server, with_schema
+from tests.stores.test_interrupts import alarm
 
-from suture.errors import SessionBusy, StoreError, SutureError
+from suture.errors import Corrupt, SessionBusy, StoreError, SutureError, WrongKey
 from suture.stores import Draft, PostgresStore, Status, Store, open_store
-from suture.stores.postgres import _INFOS, _candidates
-from suture.stores.postgres_server import Db, schema_of
+from suture.stores.postgres.server import Db, schema_of
+from suture.stores.postgres.store import _INFOS, _candidates
+from suture.testing import ConcurrentStoreContract
 from suture.testing.stores import ELSEWHERE, StoreContract, drafts
 
 LIMIT = 60
-
-
-def url_of(server: str, place: Path) -> str:
-    """The URL of the store of a place: a schema of its own."""
-    return with_schema(server, f"t{hashlib.sha256(str(place).encode()).hexdigest()[:20]}")
 
 
 class TestPostgresStore(StoreContract):
@@ -42,17 +37,26 @@ class TestPostgresStore(StoreContract):
         self.server = postgres
 
     def open(self, tmp_path: Path) -> Store:
-        return PostgresStore(url_of(self.server, tmp_path))
+        return PostgresStore(at_place(self.server, tmp_path))
 
 
 class TestPostgresStoreUnderAKey(TestPostgresStore):
     def open(self, tmp_path: Path) -> Store:
-        return PostgresStore(url_of(self.server, tmp_path), key=b"a key of the store")
+        return PostgresStore(at_place(self.server, tmp_path), key=b"a key of the store")
+
+
+class TestPostgresProcesses(ConcurrentStoreContract):
+    @pytest.fixture(autouse=True)
+    def _server(self, postgres: str) -> None:
+        self.server = postgres
+
+    def address(self, place: Path) -> str:
+        return at_place(self.server, place)
 
 
 @pytest.fixture
 def url(postgres: str, tmp_path: Path) -> str:
-    return url_of(postgres, tmp_path)
+    return at_place(postgres, tmp_path)
 
 
 @pytest.fixture
@@ -91,7 +95,7 @@ def soon(holds: Callable[[], object]) -> None:
 @pytest.mark.parametrize("schema", ["suture_x", "Odd name", 'a"quote', "ünï", "select"])
 def test_a_schema_of_any_name(postgres: str, schema: str) -> None:
     """The tables lie in the schema that the URL names, and nowhere else."""
-    with closing(PostgresStore(with_schema(postgres, quote(schema)))) as store:
+    with closing(PostgresStore(with_schema(postgres, schema))) as store:
         assert store.append("s", drafts("1")) == 1
     with psycopg.connect(postgres, autocommit=True) as db:
         rows = db.execute("SELECT count(*) FROM pg_tables WHERE schemaname = %s", (schema,)).fetchone()
@@ -374,6 +378,21 @@ def test_a_server_that_stays_away_is_named(own: Server) -> None:
         assert store.append("s", drafts("2")) == 2
 
 
+def test_waiting_for_a_server_can_be_interrupted(own: Server) -> None:
+    """Ctrl-C ends the wait for a server that is away, and the store goes on when it is back."""
+    with closing(PostgresStore(with_schema(own.url, "interrupted"))) as store:
+        store.append("s", drafts("1"))
+        own.stop()
+        try:
+            start = time.monotonic()
+            with pytest.raises(KeyboardInterrupt), alarm(0.5):
+                store.append("s", drafts("2"))
+            assert time.monotonic() - start < 15
+        finally:
+            own.start()
+        assert store.append("s", drafts("3")) == 2
+
+
 def test_a_connection_that_is_killed_in_the_middle(url: str, store: PostgresStore, sql: Db) -> None:
     """An append whose connection the server ends is made once, by another one."""
     store.append("s", drafts("1"))
@@ -401,7 +420,9 @@ def test_an_answer_that_is_lost_on_the_way(
     """An append that the server made, and whose answer never came, is found by its ids and not made again."""
     ids = [str(number) for number in range(2, 2 + count)]
     with Relay(own.place / ".s.PGSQL.5432") as relay:
-        url = url_of(f"postgresql://postgres@127.0.0.1:{relay.port}/postgres?sslmode=disable&gssencmode=disable", tmp_path)
+        url = at_place(
+            f"postgresql://postgres@127.0.0.1:{relay.port}/postgres?sslmode=disable&gssencmode=disable", tmp_path
+        )
         with closing(PostgresStore(url)) as store:
             store.claim("s", ELSEWHERE, 300)
             store.append("s", drafts("1"))
@@ -474,7 +495,7 @@ class Relay:
 
 def test_an_append_is_one_statement(own: Server, tmp_path: Path) -> None:
     """A writer that knows where the session stands asks the server once, with or without an epoch, however long the log."""
-    url = url_of(own.url, tmp_path)
+    url = at_place(own.url, tmp_path)
     with psycopg.connect(own.url, autocommit=True) as db, closing(PostgresStore(url)) as store:
         epoch = store.claim("s", ELSEWHERE, 300).epoch
         store.append("s", drafts(*map(str, range(2_000))))
@@ -495,7 +516,7 @@ def test_commits_reach_the_disk_whatever_the_server_likes(own: Server, tmp_path:
     with psycopg.connect(own.url, autocommit=True) as db:
         db.execute("ALTER ROLE postgres SET synchronous_commit = off")
         try:
-            with closing(PostgresStore(url_of(own.url, tmp_path))) as store:
+            with closing(PostgresStore(at_place(own.url, tmp_path))) as store:
                 setting = store._server.do(lambda db: db.execute("SHOW synchronous_commit").fetchone())
         finally:
             db.execute("ALTER ROLE postgres RESET synchronous_commit")
@@ -552,6 +573,20 @@ def test_leases_are_on_the_server_s_clock(store: PostgresStore, monkeypatch: pyt
     assert info.claim is not None
     assert info.claim.expires - claim.expires < LIMIT
     assert info.status == "running"
+
+
+def test_a_row_that_was_changed_behind_the_store(url: str, sql: Db) -> None:
+    """Whoever moves the end of a log without the key is found by the next append, also of a writer who knew the true end."""
+    with closing(PostgresStore(url, key=b"a key of the store")) as store:
+        store.append("s", drafts("1"))
+        first = store.read("s")[0].chain
+        store.append("s", drafts("2"))
+        sql.execute("DELETE FROM entries WHERE seq = 2")
+        sql.execute("UPDATE sessions SET head = 1, chain = %b", (first,))
+        with pytest.raises(Corrupt, match="sealed under the key"):
+            store.append("s", drafts("3"))
+    with closing(PostgresStore(url)) as keyless, pytest.raises(WrongKey):
+        keyless.append("s", drafts("3"))
 
 
 # Listings -------------------------------------------------------------------------------------

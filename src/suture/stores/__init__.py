@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from suture.stores.encrypted import EncryptedStore
     from suture.stores.jsonl.store import JsonlStore
     from suture.stores.memory import MemoryStore
-    from suture.stores.postgres import PostgresStore
+    from suture.stores.postgres.store import PostgresStore
     from suture.stores.sqlite import SqliteStore
 
 __all__ = [
@@ -45,7 +45,7 @@ _CLASSES = {
     "EncryptedStore": "suture.stores.encrypted",
     "JsonlStore": "suture.stores.jsonl.store",
     "MemoryStore": "suture.stores.memory",
-    "PostgresStore": "suture.stores.postgres",
+    "PostgresStore": "suture.stores.postgres.store",
     "SqliteStore": "suture.stores.sqlite",
 }
 

@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager
 
 import psycopg
 
-from suture.stores.postgres_server import Db
+from suture.stores.postgres.server import Db
 from suture.stores.shield import Bell, shielded
 
 CHANNEL = "suture"

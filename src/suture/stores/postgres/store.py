@@ -29,9 +29,9 @@ import suture.stores.rules as rules
 from suture.canonical import canonical
 from suture.entries import Draft, Entry
 from suture.stores.base import Claim, Meta, SessionInfo, Status, boundary_of, link, marked, seal, status_of
-from suture.stores.postgres_news import CHANNEL, News, pauses
-from suture.stores.postgres_schema import bring_up, look
-from suture.stores.postgres_server import Db, Server, schema_of
+from suture.stores.postgres.news import CHANNEL, News, pauses
+from suture.stores.postgres.schema import bring_up, look
+from suture.stores.postgres.server import Db, Server, schema_of
 
 _CLOCK = "extract(epoch FROM clock_timestamp())::float8"
 _ROW = f"""

@@ -6,9 +6,7 @@ has to be such that doing it twice is doing it once.
 
 from __future__ import annotations
 
-import os
 import time
-import weakref
 from collections.abc import Callable
 from contextlib import closing, suppress
 from typing import Any, Final, TypeAlias, TypeVar
@@ -19,11 +17,14 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.sql import Identifier
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
+import suture.stores.at_fork as at_fork
 from suture.errors import ConfigurationError, Corrupt, StoreError
 from suture.stores.shield import let_in, pause, shielded
 
 T = TypeVar("T")
 Db: TypeAlias = "psycopg.Connection[tuple[Any, ...]]"
+
+_inherited: list[object] = []
 
 _PAUSE = 0.05
 _SLICE = 0.25
@@ -66,7 +67,8 @@ class Server:
         self._connections = connections
         self._after_fork = after_fork
         self._pool = self._new_pool()
-        _servers.add(self)
+        with at_fork.registering(self):
+            pass
 
     def _new_pool(self) -> ConnectionPool[Db]:
         # It opens nothing before the first use, and gives up at once: whoever waits asks again.
@@ -173,6 +175,14 @@ class Server:
         """Close the connections; one that is in use closes when it is given back. A repeat does nothing."""
         shielded(self._pool.close)
 
+    # Forks ------------------------------------------------------------------------------------
+
+    def before_fork(self) -> None:
+        """Nothing: what is on goes on in the parent, over connections that the child does not touch."""
+
+    def after_fork_in_parent(self) -> None:
+        """Nothing."""
+
     def after_fork_in_child(self) -> None:
         """Begin with a new pool. The old one is kept for ever: its connections are the parent's, who uses them on."""
         was_closed = self._pool.closed
@@ -181,6 +191,8 @@ class Server:
         if not was_closed:
             self._pool.open()
         self._after_fork()
+
+    # Errors -----------------------------------------------------------------------------------
 
     def _in_words(self, error: psycopg.Error) -> StoreError:
         """The error that says what the server refused and what to do next."""
@@ -270,18 +282,3 @@ def _cause(state: str | None, said: str) -> str:
     if state is None:
         return next((text for sign, text in _REFUSALS if sign in said), _AWAY)
     return next(text for sign, text in _STATES if state.startswith(sign))
-
-
-# Forks ----------------------------------------------------------------------------------------
-
-_servers: weakref.WeakSet[Server] = weakref.WeakSet()
-_inherited: list[object] = []
-
-
-def _after_fork_in_child() -> None:
-    for server in list(_servers):
-        with suppress(psycopg.Error):
-            server.after_fork_in_child()
-
-
-os.register_at_fork(after_in_child=_after_fork_in_child)

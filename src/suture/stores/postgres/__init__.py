@@ -1,0 +1,1 @@
+"""Sessions in a PostgreSQL database: `store` over `server` (connections to it), `schema` (its tables) and `news`."""

@@ -13,7 +13,7 @@ import pytest
 
 import suture
 from suture.entries import MAX_BODY, Compacted, Draft, draft
-from suture.messages import Assistant, File, Image, Text, ToolCall, ToolResult, Usage, User
+from suture.messages import Assistant, File, Image, Reasoning, Text, ToolCall, ToolResult, Usage, User
 from suture.replay import State
 from suture.session import Session, new_id, now
 from suture.session.family import transcript_of
@@ -327,6 +327,27 @@ def test_unusable_ids_and_names_do_not_make_a_log_unusable(calls: list[ToolCall]
     assert list(session.refresh().calls) == ["2:0", "2:1"]
     for format in FORMATS:
         assert_valid(format, session.request(format))
+
+
+@pytest.mark.spec("M-47")
+def test_a_turn_that_was_cut_off_is_sent_as_far_as_it_can_be() -> None:
+    """Thinking without a signature and empty words are left out, an empty result says that it is one, the rest is sent."""
+    session = fresh()
+    session.add(User.of("go"))
+    parts = (Reasoning("hm"), Text(""), Text("half"), ToolCall("c1", "act", {}))
+    session.add(Assistant(parts, stop_reason="aborted"))
+    session.add(ToolResult.of("c1", ""))
+    session.add(Assistant((Text(""),), stop_reason="error"))
+    session.add(User.of("again"))
+    for format in FORMATS:
+        request = session.request(format)
+        assert_valid(format, request)
+    assert isinstance(request, dict)
+    assert [one["role"] for one in request["messages"]] == ["user", "assistant", "user"]
+    said = request["messages"][1]["content"]
+    assert [part["type"] for part in said] == ["text", "tool_use"]
+    assert said[0]["text"] == "half"
+    assert session.messages[1].parts == parts
 
 
 # Inbox and children ---------------------------------------------------------------------------

@@ -112,6 +112,31 @@ def test_an_edit_lets_the_session_go() -> None:
     assert suture.Agent(ScriptedModel([{"text": "ok"}]), session=session).run("go").text == "ok"
 
 
+def test_edits_wait_for_one_another(tmp_path: Path) -> None:
+    """Handles that edit at once take turns: none is told that the session is busy, and nothing is lost."""
+    store = suture.open_store(f"sqlite:///{tmp_path}/a.db")
+    talked(store)
+    refused: list[BaseException] = []
+
+    def edit(name: str) -> None:
+        session = Session(store, "s")
+        try:
+            for n in range(5):
+                session.update(id=name, content=f"{name}{n}")
+        except Exception as error:  # noqa: BLE001  whatever it is, it must not be
+            refused.append(error)
+
+    threads = [threading.Thread(target=edit, args=(name,)) for name in ("u", "v", "x")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not refused
+    assert shape(Session(store, "s")) == ["u:u4", "a:x4[a]", "u:v4"]
+    assert [entry.kind for entry in Session(store, "s").entries()].count("edit") == 15
+    store.close()
+
+
 def test_an_edit_is_decided_anew_when_somebody_wrote_in_between() -> None:
     """A result comes for a call while it is being removed: it goes along, and no writing is lost."""
     session = talked(MemoryStore())

@@ -153,6 +153,17 @@ def test_placeholders_are_told_to_nobody() -> None:
     assert shape(told) == ["a:[a,b]"]
 
 
+@pytest.mark.spec("S42")
+def test_what_a_run_fills_in_is_told_to_nobody() -> None:
+    """A turn that was cut off has its calls answered as not run, which is recorded, and no result."""
+    session, told = Session(MemoryStore(), "s"), list[Message]()
+    session.on_message(told.append)
+    script = ScriptedModel([CALLS | {"stop_reason": "length"}, {"text": "done"}])
+    suture.Agent(script, tools=[look], session=session).run("Look.")
+    assert shape(session)[1:] == ["a:[a,b]", "t(a)!not_run", "t(b)!not_run", "a:done"]
+    assert shape(told) == ["a:[a,b]", "a:done"]
+
+
 @pytest.mark.spec("R-11")
 def test_what_nobody_fills_stays_open() -> None:
     """With healing off an interrupted run leaves its calls without results in `messages` and in `replay`."""

@@ -112,6 +112,31 @@ def test_an_edit_lets_the_session_go() -> None:
     assert suture.Agent(ScriptedModel([{"text": "ok"}]), session=session).run("go").text == "ok"
 
 
+def test_edits_wait_for_one_another(tmp_path: Path) -> None:
+    """Handles that edit at once take turns: none is told that the session is busy, and nothing is lost."""
+    store = suture.open_store(f"sqlite:///{tmp_path}/a.db")
+    talked(store)
+    refused: list[BaseException] = []
+
+    def edit(name: str) -> None:
+        session = Session(store, "s")
+        try:
+            for n in range(5):
+                session.update(id=name, content=f"{name}{n}")
+        except Exception as error:  # noqa: BLE001  whatever it is, it must not be
+            refused.append(error)
+
+    threads = [threading.Thread(target=edit, args=(name,)) for name in ("u", "v", "x")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not refused
+    assert shape(Session(store, "s")) == ["u:u4", "a:x4[a]", "u:v4"]
+    assert [entry.kind for entry in Session(store, "s").entries()].count("edit") == 15
+    store.close()
+
+
 def test_an_edit_is_decided_anew_when_somebody_wrote_in_between() -> None:
     """A result comes for a call while it is being removed: it goes along, and no writing is lost."""
     session = talked(MemoryStore())
@@ -237,6 +262,7 @@ def test_a_call_that_is_taken_away_before_its_turn_does_not_run() -> None:
     """Nor does it reach the model; a call that comes in its place does both."""
     session, model = run_with(lambda ctx: with_second(ctx, ToolCall("c3", "act", {"n": 3})), calls(1, 2))
     assert ran(session) == [1, 3]
+    assert [entry.kind for entry in session.entries()].count("tool_started") == 2
     assert shape(model.requests[1].messages)[1:] == ["a:[c1,c3]", "t(c1):did 1", "t(c3):did 3"]
 
 
@@ -295,6 +321,23 @@ def test_a_hook_that_edits_the_call_is_asked_about_what_it_made() -> None:
     suture.Agent(script, tools=[pay], session=session, before_tool=less).run("Pay.")
     assert asked == [900, 5]
     assert shape(session)[1:3] == ["a:[c1]", "t(c1):paid 5"]
+
+
+def test_a_hook_that_edits_a_call_shows_a_person_what_it_made() -> None:
+    """The approval is asked for the call as it is then, and is good for it."""
+    session = Session(MemoryStore(), "s")
+
+    def less(made: ToolCall, ctx: Any) -> None:
+        if made.arguments == {"total": 900}:
+            ctx.session.update(id=answer_of(ctx.session), tool_calls=[ToolCall("c1", "pay", {"total": 5})])
+
+    script = ScriptedModel([{"calls": [{"id": "c1", "name": "pay", "arguments": {"total": 900}}]}, {"text": "done"}])
+    agent = suture.Agent(script, tools=[pay], session=session, before_tool=less)
+    assert agent.run("Pay.").status == "awaiting_approval"
+    assert [approval.call.arguments for approval in session.open_approvals()] == [{"total": 5}]
+    session.approve("c1")
+    agent.resume()
+    assert shape(session)[2] == "t(c1):paid 5"
 
 
 # Open calls and people --------------------------------------------------------------------------
@@ -408,6 +451,16 @@ def test_a_call_that_is_answered_may_be_edited_and_removed(make: Callable[[], Se
     session.remove(answer_of(session))
     assert not any(isinstance(message, ToolResult) for message, _ in session.replay())
     assert not {mark for mark in session.info().marks if not mark.startswith("run:")}
+
+
+def test_an_edit_counts_more_than_what_a_reviewer_made_of_the_call() -> None:
+    """What was approved has run; the conversation says what the edit says."""
+    session = parked()
+    session.approve("c1", arguments={"total": 7})
+    suture.Agent(ScriptedModel([{"text": "Done."}]), tools=[pay], session=session).resume()
+    session.update(id=answer_of(session), tool_calls=[ToolCall("c1", "pay", {"total": 1})])
+    sent: Any = session.request("anthropic")
+    assert sent["messages"][1]["content"][-1]["input"] == {"total": 1}
 
 
 def test_the_result_of_a_call_that_was_approved_may_be_edited() -> None:

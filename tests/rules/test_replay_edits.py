@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from suture.entries import MessageBody
+from suture.entries import Correction, MessageBody
 from suture.messages import Assistant, Reasoning, Text, ToolResult, Usage, User
 from suture.replay import State
 from tests.growth import TIMES, grows
@@ -144,6 +144,8 @@ def test_the_words_beside_a_call_that_somebody_holds_may_change(status: str) -> 
 def test_a_pending_call_that_was_edited_is_the_one_to_run() -> None:
     """Nothing of the old arguments is left, no correction of them either; the key stays."""
     log = open_in("pending")
+    log.put(Correction("2:0", "act", '{"n": 5}', call("c1", n=55), "rule"))
+    assert log.state.calls["2:0"].prepared.arguments == {"n": 55}
     log.edit(2, parts=words("pay", call("c1", n=6)))
     (open_call,) = log.state.open_calls()
     assert (open_call.key, open_call.prepared.arguments) == ("2:0", {"n": 6})

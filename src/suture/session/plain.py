@@ -9,20 +9,17 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Self, TypeVar
 
 import msgspec
 
-import suture.session.edits as edits
 from suture.canonical import canonical
 from suture.compaction import context_tokens
 from suture.entries import (
     KINDS,
     ApprovalDecision,
-    Body,
     ChildReport,
     Compacted,
     Draft,
@@ -53,6 +50,7 @@ from suture.messages import Assistant, Message, Part, ToolCall, ToolResult, Usag
 from suture.replay import Call, LogFinding, State
 from suture.session.choices import Ids, heals, source_of_ids
 from suture.session.clock import new_id, now
+from suture.session.editing import PATIENCE, Editing
 from suture.session.family import Child, child_of, labelled, transcript_of
 from suture.session.listeners import Listener, Listeners
 from suture.session.opening import opening_of
@@ -67,19 +65,13 @@ from suture.session.waiting import (
     started_call_of,
 )
 from suture.stores.base import SessionInfo, Store
-from suture.stores.owner import is_dead, this_owner
+from suture.stores.owner import is_dead
 from suture.tools import spelled_out
 
 T = TypeVar("T")
 
-# An append that depends on what was read is tried again while others write, for at most this long.
-PATIENCE = 30.0
 
-# An edit holds the session for a moment; a runner that died in one is replaced after so many seconds at the latest.
-EDIT_LEASE = 30.0
-
-
-class Session:
+class Session(Editing):
     """A handle on a session.
 
     A missing `id` becomes a new UUID; `meta` is merged into what the store keeps of it; with `heal=False`, or
@@ -277,10 +269,6 @@ class Session:
             self._append(draft(new_id(), now(), MessageBody(recorded)))
         return recorded
 
-    def _named(self, message: Message) -> Message:
-        """The message with an id."""
-        return message if message.id is not None else msgspec.structs.replace(message, id=self.message_id())
-
     @staticmethod
     def _message(state: State, id: str, body: MessageBody) -> Draft:
         """A draft that closes what was open about the call that it answers, if it answers one."""
@@ -313,117 +301,6 @@ class Session:
 
     def _append(self, *drafts: Draft, expect: int | None = None) -> int:
         return self.store.append(self.id, drafts, expect=expect)
-
-    # Editing ----------------------------------------------------------------------------------
-
-    def set(self, messages: Iterable[Message]) -> Self:
-        """Put other messages in the place of the whole conversation. What waits (approvals, messages, calls of unknown
-        outcome) is withdrawn, each with a finding. What was there before stays readable in `entries()`.
-
-        Raises:
-            InvalidEdit: one of them is no message.
-            SessionBusy: another process is running the session.
-        """
-        fresh = [self._named(message) for message in edits.checked(messages)]
-        self._edit(lambda state: edits.reset(state, fresh, in_run=self.epoch_of_run() is not None))
-        return self
-
-    def unset(self) -> Self:
-        """Begin anew, with nothing. As `set` otherwise."""
-        return self.set(())
-
-    def remove(self, id: str) -> Message | None:
-        """Take a message out of the conversation, with the results of its calls; the message, None when there is none.
-
-        Raises:
-            InvalidEdit: it is a result, or a call of it was started or waits for a person.
-            SessionBusy: another process is running the session.
-        """
-        if not isinstance(id, str):
-            raise InvalidEdit(f"{id!r:.80} is no id of a message. Look at `session.messages` for those there are.")
-        removed: Message | None = None
-
-        def decide(state: State) -> list[edits.Wanted]:
-            nonlocal removed
-            wanted = edits.remove(state, id)
-            removed = next((one for one in state.recorded.values() if one.id == id), None)
-            return wanted
-
-        self._edit(decide)
-        return removed
-
-    def update(self, *, id: str | None = None, tool_call_id: str | None = None, **attributes: object) -> Message | None:
-        """Give a message other attributes: `content`, `files` of a user's, `tool_calls` of an assistant's, `error` of a
-        result's, or any field of its kind. What is not named stays, None sets None. Calls that are left out take their
-        results with them. The message as it is now; None when nothing was left of an answer, which is removed then.
-
-        Raises:
-            NoSuchMessage: there is none of that id, or no result for that call.
-            InvalidEdit: it has no such attribute, a value does not fit, or a call was started or waits for a person.
-            SessionBusy: another process is running the session.
-        """
-        target: int | None = None
-
-        def decide(state: State) -> list[edits.Wanted]:
-            nonlocal target
-            target = edits.target_of(state, id, tool_call_id) if target is None or target not in state.recorded else target
-            return edits.update(state, target, attributes)
-
-        self._edit(decide)
-        return self._read_whole(lambda state: state.recorded.get(target or 0))
-
-    def discard_pending_tool_calls(self) -> list[str]:
-        """Answer every call without a result: that it was not run, or may have, as the log knows it. None of them will run,
-        and a real result that still comes stands instead. The wire ids of those calls, in order.
-
-        Raises:
-            SessionBusy: another process is running the session.
-        """
-        ids: list[str] = []
-
-        def decide(state: State) -> list[edits.Wanted]:
-            ids[:] = [call.call.id for call in state.talk.orphans()]
-            return edits.discard(state)
-
-        self._edit(decide)
-        return ids
-
-    def _edit(self, decide: Callable[[State], list[edits.Wanted]]) -> None:
-        """Append what `decide` makes of the state, under a claim, deciding again when others wrote in between; nothing, and
-        no claim, where there is nothing to write.
-        """
-        if not self._read_whole(decide):
-            return
-        deadline = time.monotonic() + PATIENCE
-        with self._claimed() as epoch:
-            while True:
-                head, wanted = self._read_whole(lambda state: (state.head, decide(state)))
-                drafts = [draft(new_id(), now(), self._with_id(body), *marks) for body, *marks in wanted]
-                try:
-                    if drafts:
-                        self.store.append(self.id, drafts, expect=head, epoch=epoch)
-                    break
-                except Conflict:
-                    if time.monotonic() > deadline:
-                        raise
-        self.refresh()
-
-    def _with_id(self, body: Body) -> Body:
-        if isinstance(body, MessageBody) and body.message.id is None:
-            return msgspec.structs.replace(body, message=self._named(body.message))
-        return body
-
-    @contextmanager
-    def _claimed(self) -> Iterator[int]:
-        """The epoch of the run that is on through this handle; else that of a claim of one's own, for the while."""
-        if (epoch := self.epoch_of_run()) is not None:
-            yield epoch
-            return
-        claim = self.store.claim(self.id, this_owner(), EDIT_LEASE)
-        try:
-            yield claim.epoch
-        finally:
-            self.store.release(claim)
 
     # Inbox ------------------------------------------------------------------------------------
 

@@ -838,6 +838,20 @@ def test_a_damaged_line_takes_no_square_of_its_length(tmp_path: Path) -> None:
     assert grows(work, 1000) < 20
 
 
+def test_a_log_without_line_ends(tmp_path: Path) -> None:
+    """All records of a long log load though they stand in one line, in a time that grows with their number."""
+
+    def work(count: int) -> None:
+        path = tmp_path / f"{count}-{time.monotonic_ns()}"
+        with closing(JsonlStore(path)) as store:
+            store.append("s", [Draft(str(n), "note", "", b'{"a":"\xc3\xbc"}') for n in range(count)])
+            (path / "s.jsonl").write_bytes((path / "s.jsonl").read_bytes().replace(b"\n", b""))
+            assert [entry.id for entry in store.read("s")] == [str(n) for n in range(count)]
+            assert told(store).damage == ()
+
+    assert grows(work, 300) < 20
+
+
 def test_an_append_costs_the_same_in_a_long_log(store: JsonlStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once its ids are known, an append reads nothing of a log, however long it is; and what others wrote, once."""
     store.append("s", [Draft(f"{n}", "note", "", b"1") for n in range(3000)])

@@ -166,16 +166,17 @@ def _pieces_of_line(raw: bytes, start: int, number: int, is_last: bool, form: Fo
 
 def _recovered(raw: bytes, start: int, number: int, is_last: bool, form: Form) -> Iterator[Piece]:
     """The whole records inside a line that is damaged, and what is left of it."""
-    done = 0
-    for tries, opening in enumerate(form.opener.finditer(raw)):
-        if tries == _MOST_TRIES:
-            break
+    # One character per byte, so that a place in the text is one in the bytes.
+    text = raw.decode("latin-1")
+    done, tries = 0, 0
+    for opening in form.opener.finditer(raw):
         at = opening.start()
-        if at < done:
+        if at < done or tries == _MOST_TRIES:
             continue
-        end = _end_of_object(raw, at)
+        end = _end_of_object(text, at)
         line = form.decode(raw[at:end])
         if line is None:
+            tries += 1
             continue
         yield from _left(raw, done, at, start, number, is_cut=True)
         yield Whole(start + at, start + end, number, line)
@@ -183,14 +184,12 @@ def _recovered(raw: bytes, start: int, number: int, is_last: bool, form: Form) -
     yield from _left(raw, done, len(raw), start, number, is_cut=is_last)
 
 
-def _end_of_object(raw: bytes, at: int) -> int:
+def _end_of_object(text: str, at: int) -> int:
     """Where the JSON object that begins there ends; where it begins, when it is none."""
-    text = raw[at:].decode("utf-8", "surrogateescape")
     try:
-        _, end = _json.raw_decode(text)
+        return _json.raw_decode(text, at)[1]
     except (ValueError, RecursionError):
         return at
-    return at + len(text[:end].encode("utf-8", "surrogateescape"))
 
 
 def _left(raw: bytes, start: int, end: int, offset: int, number: int, *, is_cut: bool) -> Iterator[Damaged]:

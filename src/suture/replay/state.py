@@ -25,6 +25,7 @@ from suture.entries import (
     Correction,
     Edit,
     Entry,
+    Fork,
     Interrupt,
     Linked,
     MessageBody,
@@ -59,7 +60,7 @@ from suture.replay.calls import (
 from suture.replay.conversation import Conversation, LogFinding
 from suture.replay.editing import apply, fold_edit, fold_removal
 from suture.replay.timeline import Timeline
-from suture.replay.view import stand_in_for
+from suture.replay.view import stand_in_for, withdrawn
 
 Inbox: TypeAlias = dict[str, tuple[int, User]]
 
@@ -88,6 +89,7 @@ class State:
         self.result: ChildResult | None = None
         self.talk = Conversation(self._find)
         self._turn_before: str | None = None
+        self._chain = b""
         # What `carried_before` folds: the entries behind what was carried over to a seq, or behind the beginning.
         self._base: tuple[Carried, int] | None = None
         self._since_base: list[Entry] = []
@@ -188,6 +190,7 @@ class State:
                     self._since_base.append(entry)
                     self._fold(entry)
                     self.head = entry.seq
+                    self._chain = entry.chain
         except BaseException:  # cut off in the middle of an entry: half of one is worse than none
             self.clear()
             raise
@@ -254,6 +257,8 @@ class State:
                 self.result = body
             case ChildReport():
                 self._reported(entry.seq, body)
+            case Fork():
+                self._forked(entry.seq, body)
             case Retry():
                 self.usage += body.usage or Usage()
             case RunStarted():
@@ -442,6 +447,23 @@ class State:
             call.settlement = body
             self.talk.answered(call, seq, result)
         self._touch(call.turn)
+
+    # Forks ------------------------------------------------------------------------------------
+
+    def _forked(self, seq: int, body: Fork) -> None:
+        """Close what was open in the parent: no authority and no pending work goes over."""
+        if body.at != seq - 1:
+            self._find(seq, "FORK_INVALID", f"a fork at {body.at} cannot begin here and is not used")
+            return
+        if self._chain and self._chain.hex() != body.chain:
+            self._find(seq, "FORK_CHANGED", f"the log of {body.parent!r} is not the one that was forked at {body.at}")
+        for call in self.talk.in_order():
+            result = withdrawn(call) if self.is_open(call) or call.outcome_unknown else stand_in_for(call)
+            self.talk.pairing.answer(call.turn.paired, call.slot, seq, result)
+            self.talk.close(call, seq)
+        self.inbox.clear()
+        self.run, self.interrupt, self.last_status = None, None, None
+        self.marks = {name: opened for name, opened in self.marks.items() if opened == seq}
 
     def _touch(self, block: Block) -> None:
         self.timeline.forget(block)

@@ -55,6 +55,7 @@ from suture.session.choices import Ids, heals, source_of_ids
 from suture.session.clock import new_id, now
 from suture.session.family import Child, child_of, labelled, transcript_of
 from suture.session.listeners import Listener, Listeners
+from suture.session.log import SessionLog
 from suture.session.opening import opening_of
 from suture.session.waiting import (
     Approval,
@@ -98,18 +99,23 @@ class Session:
     ) -> None:
         if not isinstance(store, Store):
             raise ConfigurationError(f"{store!r} is no store; open one with suture.open_store('sqlite:///agent.db').")
-        self.store = store
         self.heal = heals(heal)
         self.message_id = source_of_ids(ids)
         self.listeners = Listeners()
         self.epoch_of_run: Callable[[], int | None] = lambda: None
         self.id = str(uuid.uuid4()) if id is None else id
+        self.log = SessionLog(store, self.id)
         self.state = State()
         self.lock = threading.RLock()
         self._whole: State | None = None  # from the beginning, once somebody asks for what a compaction hides
         self._opened = False
         if meta:
-            store.append(self.id, (), meta=meta)
+            self.log.append((), meta=meta)
+
+    @property
+    def store(self) -> Store:
+        """The store that the session is in."""
+        return self.log.store
 
     def __repr__(self) -> str:
         return f"Session({self.id!r}, head={self.state.head})"
@@ -123,7 +129,7 @@ class Session:
     def _read(self, look: Callable[[State], T]) -> T:
         """Read what is new, and look. The store is read before the lock is taken, so nobody waits for it behind that."""
         self.open()
-        entries = self.store.read(self.id, after=self.state.head)
+        entries = self.log.read(after=self.state.head)
         with self.lock:
             self.state.fold(entries)
             return look(self.state)
@@ -132,7 +138,7 @@ class Session:
         """Begin to read at the last boundary, so that what lies before it is not read. Every method does this first."""
         if self._opened:
             return
-        opening = opening_of(self.store, self.id)
+        opening = opening_of(self.log)
         with self.lock:
             if opening is not None and self.state.head == 0:
                 opening.apply(self.state)
@@ -145,7 +151,7 @@ class Session:
 
     def _look_at_whole(self, look: Callable[[State], T], until: int | None) -> T:
         whole = self._whole or State()
-        entries = self.store.read(self.id, after=whole.head, limit=None if until is None else until - whole.head)
+        entries = self.log.read(after=whole.head, limit=None if until is None else until - whole.head)
         with self.lock:
             whole.fold(entries)
             self._whole = whole
@@ -193,8 +199,8 @@ class Session:
         return self._read_whole(lambda state: list(state.findings))
 
     def entries(self, after: int = 0) -> list[Entry]:
-        """The log itself, behind a seq."""
-        return self.store.read(self.id, after=after)
+        """The log itself, behind a seq; of a fork with what it shares, under the positions that it shows."""
+        return self.log.read(after=after)
 
     def info(self) -> SessionInfo:
         """What the store knows of the session without reading it.
@@ -202,7 +208,7 @@ class Session:
         Raises:
             SessionNotFound: nothing was ever written to it.
         """
-        info = self.store.info(self.id)
+        info = self.log.info()
         if info is None:
             raise SessionNotFound(_not_found(self.id))
         return info
@@ -312,7 +318,7 @@ class Session:
         return written
 
     def _append(self, *drafts: Draft, expect: int | None = None) -> int:
-        return self.store.append(self.id, drafts, expect=expect)
+        return self.log.append(drafts, expect=expect)
 
     # Editing ----------------------------------------------------------------------------------
 
@@ -401,7 +407,7 @@ class Session:
                 drafts = [draft(new_id(), now(), self._with_id(body), *marks) for body, *marks in wanted]
                 try:
                     if drafts:
-                        self.store.append(self.id, drafts, expect=head, epoch=epoch)
+                        self.log.append(drafts, expect=head, epoch=epoch)
                     break
                 except Conflict:
                     if time.monotonic() > deadline:
@@ -419,7 +425,7 @@ class Session:
         if (epoch := self.epoch_of_run()) is not None:
             yield epoch
             return
-        claim = self.store.claim(self.id, this_owner(), EDIT_LEASE)
+        claim = self.log.claim(this_owner(), EDIT_LEASE)
         try:
             yield claim.epoch
         finally:
@@ -592,7 +598,7 @@ class Session:
 
     def _live_epoch(self) -> int | None:
         """The epoch of the run that is on; None when none is."""
-        info = self.store.info(self.id)
+        info = self.log.info()
         return info.claim.epoch if info is not None and info.claim is not None else None
 
     def settle(
@@ -645,6 +651,21 @@ class Session:
                 f"The attempt at {call.key} ({call.call.name}) may still be running, {age} after its start. Wait until its "
                 "process has ended, settle it as completed or failed, or pass force=True if you know that it did not run."
             )
+
+    # Forks ------------------------------------------------------------------------------------
+
+    def fork(self, at: int | None = None, id: str | None = None) -> Session:
+        """A new session that shares this one's past up to position `at` (its end when left out) and goes on by itself.
+
+        It costs one entry, however long the past is. Calls without a result there are closed in it: neither authority nor
+        pending work goes over, and this session is as it was. A missing `id` becomes a new UUID.
+
+        Raises:
+            SessionNotFound: nothing was written to this session.
+            InvalidEdit: there is no such position, or a session of that id.
+        """
+        child = self.log.fork(at, str(uuid.uuid4()) if id is None else id)
+        return Session(child.store, child.session_id, heal=self.heal)
 
 
 # Rules ----------------------------------------------------------------------------------------

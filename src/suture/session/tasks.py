@@ -218,6 +218,10 @@ class AsyncSession:
         """As `Session.interrupt`."""
         return await in_thread(self.plain.interrupt, reason, by)
 
+    async def fork(self, at: int | None = None, id: str | None = None) -> AsyncSession:
+        """As `Session.fork`."""
+        return AsyncSession.of(await in_thread(self.plain.fork, at, id))
+
     async def approve(
         self,
         call: str,

@@ -427,7 +427,7 @@ def test_an_id_that_is_taken() -> None:
 
 def test_nothing_to_share() -> None:
     """A session that holds nothing cannot be forked."""
-    with pytest.raises(SessionNotFound, match="holds nothing"):
+    with pytest.raises(SessionNotFound, match="holds no session 's'"):
         Session(MemoryStore(), "s").fork()
 
 

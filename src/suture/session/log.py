@@ -16,6 +16,7 @@ import suture.stores.rules as rules
 from suture.entries import Draft, Entry, Fork, draft, mark, read
 from suture.errors import Conflict, Corrupt, InvalidEdit, SessionNotFound
 from suture.session.clock import new_id, now
+from suture.session.near import not_found
 from suture.stores.base import Claim, Meta, SessionInfo, Store, boundary_of, key_of
 
 
@@ -122,9 +123,7 @@ class SessionLog:
                 fork = origin_of(parent, first[0])
                 offset = fork.at if fork is not None else 0
                 if offset >= upto:
-                    raise Corrupt(
-                        f"session {self.session_id!r} says that {parent!r} holds position {upto}, and that begins at {offset + 1}."
-                    )
+                    raise Corrupt(f"session {self.session_id!r} shares {upto} entries with {parent!r}, which begins later.")
                 found.append(Stretch(parent, offset, upto))
             self._past = tuple(reversed(found))
         return self._past
@@ -183,7 +182,7 @@ class SessionLog:
             InvalidEdit: the entry says what the session was forked off.
         """
         if self.store.info(self.session_id) is None:
-            raise rules.no_such_session(self.session_id)
+            raise not_found(self.store, self.session_id)
         held, entry = self._find(entry_id)
         if entry.kind == "fork":
             raise InvalidEdit(
@@ -221,9 +220,7 @@ class SessionLog:
         """
         info = self.info()
         if info is None or info.head == 0:
-            raise SessionNotFound(
-                f"session {self.session_id!r} holds nothing that could be shared. Fork one that was written to."
-            )
+            raise not_found(self.store, self.session_id)
         at = info.head if at is None else at
         if not 1 <= at <= info.head:
             raise InvalidEdit(f"session {self.session_id!r} has no position {at} to fork at; it has 1 to {info.head}.")
@@ -234,10 +231,15 @@ class SessionLog:
             child.append((self._fork_entry(at, info),), expect=0)
         except Conflict as error:
             raise InvalidEdit(f"The store holds a session {id!r} already. Fork under another id.") from error
+        child._past = (*(one for one in self.past() if one.upto < at), self._holder(at)._replace(upto=at))
         return child
 
+    def _holder(self, at: int) -> Stretch:
+        """The stretch that holds a position."""
+        return next((one for one in self.past() if at <= one.upto), Stretch(self.session_id, self._offset, at))
+
     def _fork_entry(self, at: int, info: SessionInfo) -> Draft:
-        held = next((one for one in self.past() if at <= one.upto), Stretch(self.session_id, self._offset, at))
+        held = self._holder(at)
         entry = next(iter(self.read(at - 1, 1)))
         boundary = boundary_of(info.marks)
         compaction = info.marks.get(mark("boundary", str(boundary)))

@@ -46,7 +46,6 @@ from suture.errors import (
     InvalidEdit,
     NoSuchApproval,
     NotJson,
-    SessionNotFound,
 )
 from suture.healing import fit
 from suture.messages import Assistant, Message, Part, ToolCall, ToolResult, Usage, User, parts_of
@@ -56,7 +55,9 @@ from suture.session.clock import new_id, now
 from suture.session.family import Child, child_of, labelled, transcript_of
 from suture.session.listeners import Listener, Listeners
 from suture.session.log import SessionLog
+from suture.session.near import not_found
 from suture.session.opening import opening_of
+from suture.session.verifying import Verified, Watch, verify
 from suture.session.waiting import (
     Approval,
     StartedCall,
@@ -210,7 +211,7 @@ class Session:
         """
         info = self.log.info()
         if info is None:
-            raise SessionNotFound(_not_found(self.id))
+            raise not_found(self.store, self.id)
         return info
 
     @property
@@ -652,7 +653,11 @@ class Session:
                 "process has ended, settle it as completed or failed, or pass force=True if you know that it did not run."
             )
 
-    # Forks ------------------------------------------------------------------------------------
+    # The whole log ----------------------------------------------------------------------------
+
+    def verify(self, watch: Watch | None = None) -> Verified:
+        """Whether the log is as it was written, with what it shares; `suture.verify` says what is told and what raised."""
+        return verify(self.store, self.id, watch)
 
     def fork(self, at: int | None = None, id: str | None = None) -> Session:
         """A new session that shares this one's past up to position `at` (its end when left out) and goes on by itself.
@@ -665,7 +670,9 @@ class Session:
             InvalidEdit: there is no such position, or a session of that id.
         """
         child = self.log.fork(at, str(uuid.uuid4()) if id is None else id)
-        return Session(child.store, child.session_id, heal=self.heal)
+        fork = Session(child.store, child.session_id, heal=self.heal)
+        fork.log = child
+        return fork
 
 
 # Rules ----------------------------------------------------------------------------------------
@@ -734,10 +741,6 @@ def _as_message(entry: Draft) -> MessageBody:
         raise InvalidEdit(f"The body is no message: {error.__cause__}. `append_message` takes one that is.") from error
     assert isinstance(body, MessageBody)
     return body
-
-
-def _not_found(id: str) -> str:
-    return f"The store holds no session {id!r}. `suture sessions --store URL` lists those it has."
 
 
 def _json(body: bytes) -> object:

@@ -13,6 +13,7 @@ from suture.session.choices import Ids
 from suture.session.family import Child
 from suture.session.listeners import Listener
 from suture.session.plain import Session, final_answer
+from suture.session.verifying import Verified, Watch
 from suture.session.waiting import Approval, StartedCall
 from suture.session.worker import in_thread
 from suture.stores.base import SessionInfo, Store
@@ -217,6 +218,10 @@ class AsyncSession:
     async def interrupt(self, reason: str | None = None, by: str | None = None) -> Entry:
         """As `Session.interrupt`."""
         return await in_thread(self.plain.interrupt, reason, by)
+
+    async def verify(self, watch: Watch | None = None) -> Verified:
+        """As `Session.verify`; `watch` is called in a worker thread."""
+        return await in_thread(self.plain.verify, watch)
 
     async def fork(self, at: int | None = None, id: str | None = None) -> AsyncSession:
         """As `Session.fork`."""

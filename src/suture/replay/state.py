@@ -90,6 +90,7 @@ class State:
         self.talk = Conversation(self._find)
         self._turn_before: str | None = None
         self._chain = b""
+        self._last_erased = 0
         # What `carried_before` folds: the entries behind what was carried over to a seq, or behind the beginning.
         self._base: tuple[Carried, int] | None = None
         self._since_base: list[Entry] = []
@@ -202,6 +203,7 @@ class State:
             return
         if entry.erased:
             self._find(entry.seq, "ERASED", f"the body of this {entry.kind} was erased")
+            self._note_erased(entry)
             self._go_by_marks(entry, "was erased")
             return
         try:
@@ -213,6 +215,11 @@ class State:
             self._go_by_marks(entry, "is of a kind that this version does not know")
         else:
             self._take(entry, body)
+
+    def _note_erased(self, entry: Entry) -> None:
+        """Remember where a message stood that answered no call, since it may have been a turn of the model's."""
+        if entry.kind == "message" and not entry.closes:
+            self._last_erased = entry.seq
 
     def _note_marks(self, entry: Entry) -> None:
         """Keep the open marks as the store does, also those of an entry that cannot be read."""
@@ -518,9 +525,13 @@ class State:
             case "parked" | "decided":
                 return True
             case "started":
-                return not call.outcome_unknown and self.is_tail(call.turn)
+                return not call.outcome_unknown and self._may_go_on(call.turn)
             case _:
-                return call.released or self.is_tail(call.turn)
+                return call.released or self._may_go_on(call.turn)
+
+    def _may_go_on(self, turn: TurnBlock) -> bool:
+        """Whether calls of the turn may still run unasked: nothing follows that may have passed them over."""
+        return self.is_tail(turn) and turn.seq > self._last_erased
 
     def is_tail(self, turn: TurnBlock) -> bool:
         """Whether no assistant message follows; behind a turn that no run wrote, no message at all."""

@@ -16,7 +16,7 @@ import suture.stores.rules as rules
 from suture.entries import Draft, Entry, Fork, draft, mark, read
 from suture.errors import Conflict, Corrupt, InvalidEdit, SessionNotFound
 from suture.session.clock import new_id, now
-from suture.session.near import not_found
+from suture.session.near import did_you_mean, not_found
 from suture.stores.base import Claim, Meta, SessionInfo, Store, boundary_of, key_of
 
 
@@ -193,14 +193,19 @@ class SessionLog:
 
     def _find(self, entry_id: str) -> tuple[str, Entry]:
         """An entry of the log, and the session that holds it."""
+        ids: list[str] = []
         for session_id, first, last in ((one.session_id, 0, one.upto - one.offset) for one in self._stretches()):
             after = first
             while after < last and (page := self.store.read(session_id, after, min(_PAGE, last - after))):
                 for entry in page:
                     if entry.id == entry_id:
                         return session_id, entry
+                    ids.append(entry.id)
                 after = page[-1].seq
-        raise rules.no_such_entry(self.session_id, entry_id)
+        meant = did_you_mean(entry_id, ids)
+        raise SessionNotFound(
+            f"Session {self.session_id!r} has no entry {entry_id!r}.{meant} `session.entries()` lists those it has."
+        )
 
     def _stretches(self) -> tuple[Stretch, ...]:
         """The log as stretches, its own end first, since what is looked for was mostly written lately."""

@@ -52,6 +52,7 @@ from suture.messages import Assistant, Message, Part, ToolCall, ToolResult, Usag
 from suture.replay import Call, LogFinding, State
 from suture.session.choices import Ids, heals, source_of_ids
 from suture.session.clock import new_id, now
+from suture.session.exporting import whole_conversation
 from suture.session.family import Child, child_of, labelled, transcript_of
 from suture.session.listeners import Listener, Listeners
 from suture.session.log import SessionLog
@@ -130,10 +131,11 @@ class Session:
     def _read(self, look: Callable[[State], T]) -> T:
         """Read what is new, and look. The store is read before the lock is taken, so nobody waits for it behind that."""
         self.open()
-        entries = self.log.read(after=self.state.head)
+        state = self.state
+        entries = self.log.read(after=state.head)
         with self.lock:
-            self.state.fold(entries)
-            return look(self.state)
+            state.fold(entries)
+            return look(state)
 
     def open(self) -> None:
         """Begin to read at the last boundary, so that what lies before it is not read. Every method does this first."""
@@ -194,6 +196,10 @@ class Session:
     def request(self, format: str) -> object:
         """What may be sent now in that wire format, such as {"messages": [...]}: always valid."""
         return fit(self._read(State.request), format).history
+
+    def export(self, format: str) -> object:
+        """The whole conversation in that wire format, valid, also what a compaction hides from requests."""
+        return fit(whole_conversation(self.log), format).history
 
     def findings(self) -> list[LogFinding]:
         """What replay had to mend or leave aside, with positions."""
@@ -658,6 +664,21 @@ class Session:
     def verify(self, watch: Watch | None = None) -> Verified:
         """Whether the log is as it was written, with what it shares; `suture.verify` says what is told and what raised."""
         return verify(self.store, self.id, watch)
+
+    def erase(self, entry_id: str) -> None:
+        """Take the body of an entry out of the store, for privacy; its hash stays, so the chain holds. A repeat does nothing.
+
+        Of a shared entry it is taken from all that share it. Requests are valid afterwards, and `findings` names the place;
+        no call is run because something was erased. What other entries say of it (approval requests, corrections,
+        summaries) stays in those. Other handles that have read it, and a run that is on, keep what they read.
+
+        Raises:
+            SessionNotFound: there is no such session, or no such entry in it.
+            InvalidEdit: the entry says what the session was forked off.
+        """
+        self.log.erase(entry_id)
+        with self.lock:
+            self.state, self._whole, self._opened = State(), None, False
 
     def fork(self, at: int | None = None, id: str | None = None) -> Session:
         """A new session that shares this one's past up to position `at` (its end when left out) and goes on by itself.

@@ -219,6 +219,14 @@ class AsyncSession:
         """As `Session.interrupt`."""
         return await in_thread(self.plain.interrupt, reason, by)
 
+    async def export(self, format: str) -> object:
+        """As `Session.export`."""
+        return await in_thread(self.plain.export, format)
+
+    async def erase(self, entry_id: str) -> None:
+        """As `Session.erase`."""
+        await in_thread(self.plain.erase, entry_id)
+
     async def verify(self, watch: Watch | None = None) -> Verified:
         """As `Session.verify`; `watch` is called in a worker thread."""
         return await in_thread(self.plain.verify, watch)

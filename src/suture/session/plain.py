@@ -666,7 +666,7 @@ class Session:
         return verify(self.store, self.id, watch)
 
     def erase(self, entry_id: str) -> None:
-        """Take the body of an entry out of the store, for privacy; its hash stays, so the chain holds. A repeat does nothing.
+        """Take the body of an entry out of the store, for privacy; its hash stays, so the chain holds. Repeats do nothing.
 
         Of a shared entry it is taken from all that share it. Requests are valid afterwards, and `findings` names the place;
         no call is run because something was erased. What other entries say of it (approval requests, corrections,

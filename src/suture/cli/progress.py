@@ -35,5 +35,4 @@ def bar(page: Page | None, name: str, size: int | None, things: str = "conversat
     )
     with Progress(*columns, console=page.console, transient=True) as progress:
         task = progress.add_task(clean(name.rpartition("/")[2])[:_MOST_NAME], total=size, done=0, things=things)
-        known = {"total": size}
         yield lambda read, done, total=size: progress.update(task, completed=read, done=done, total=total)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from suture.errors import (
     WrongKey,
 )
 from suture.messages import Assistant, ToolResult
-from suture.stores import MemoryStore, SessionInfo, SqliteStore, Store
+from suture.stores import MemoryStore, SessionInfo, SqliteStore, Store, open_store
 from suture.testing import ScriptedModel
 from tests.judges import FORMATS, assert_valid
 from tests.rules.logs import AT, Log, call, shape
@@ -480,6 +481,53 @@ def test_a_parent_that_is_another_one_now() -> None:
     (finding,) = Session(store, "f").findings()
     assert (finding.seq, finding.code) == (2, "FORK_CHANGED")
     assert "'s'" in finding.sentence
+
+
+def test_a_damaged_parent_lends_no_more_than_is_shared(tmp_path: Path) -> None:
+    """Where an entry of the shared past is missing, none that the parent wrote later takes its place."""
+    store = open_store(f"jsonl:///{tmp_path / 'logs'}")
+    parent = Session(store, "s")
+    for text in ("one", "two", "three"):
+        parent.add(User.of(text))
+    parent.fork(id="f")
+    parent.add(User.of("the parent's"))
+    store.close()
+    file = tmp_path / "logs" / "s.jsonl"
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"".join(line for line in lines if b'"two"' not in line))
+    store = open_store(f"jsonl:///{tmp_path / 'logs'}")
+    assert [entry.seq for entry in Session(store, "f").entries()] == [1, 3, 4]
+    assert "the parent's" not in str(Session(store, "f").entries())
+    store.close()
+
+
+@pytest.mark.parametrize("url", ["memory:", "sqlite:///{here}/s.db", "jsonl:///{here}/logs"])
+def test_forks_over_every_store(url: str, tmp_path: Path) -> None:
+    """A fork reads, runs, is verified and is found again the same in each."""
+    store = open_store(url.format(here=tmp_path), key=b"k" * 16)
+    fork = parked(store).fork(id="f")
+    assert agent(fork, {"calls": [work("c", 7)]}, {"text": "Done."}).run("More.").text == "Done."
+    again = Session(store, "f").fork(id="g")
+    assert [message.text for message in again] == [message.text for message in fork]
+    assert (again.verify().ok, again.verify().entries) == (True, again.info().head)
+    store.close()
+
+
+def test_one_id_is_forked_into_once(tmp_path: Path) -> None:
+    """Of many who fork into one id at the same time one does; the others are told that it is taken."""
+    with closing(SqliteStore(tmp_path / "s.db")) as store:
+        Session(store, "s").add(User.of("one"))
+
+        def attempt(n: int) -> bool:
+            try:
+                Session(store, "s").fork(id="f").add(User.of(str(n)))
+            except InvalidEdit:
+                return False
+            return True
+
+        with ThreadPoolExecutor(8) as pool:
+            assert sum(pool.map(attempt, range(16))) == 1
+        assert [entry.kind for entry in store.read("f")] == ["fork", "message"]
 
 
 def test_an_origin_that_was_erased() -> None:

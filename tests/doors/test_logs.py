@@ -52,6 +52,8 @@ def test_a_session_is_forked(url: str) -> None:
     assert suture("approvals", "mine", "--store", url, "--json").json == {"approvals": []}
     assert len(suture("approvals", "parked", "--store", url, "--json").json["approvals"]) == 1
     shown = suture("show", "mine", "--store", url, "--json").json
+    assert shown["forked_from"] == {"session": "parked", "at": 7}
+    assert "a fork of parked, whose first 7 entries it shares" in suture("show", "mine", "--store", url).out
     assert (shown["session"]["head"], shown["session"]["status"], shown["findings"]) == (8, "idle", [])
     early = suture("fork", "parked", "--at", "2", "--store", url, "--json").json
     assert (early["parent"], early["at"]) == ("parked", 2)

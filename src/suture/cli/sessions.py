@@ -136,10 +136,14 @@ class _View:
         self.tokens = session.context_tokens
         self.compaction = session.last_compaction
         self.info: SessionInfo = session.info()
+        self.forked_from = session.forked_from()
 
     def document(self) -> dict[str, object]:
         return {
             "session": info_document(self.info),
+            "forked_from": None
+            if self.forked_from is None
+            else dict(zip(("session", "at"), self.forked_from, strict=True)),
             "messages": self.transcript.document(),
             "approvals": [approval_document(self.info.id, one) for one in self.approvals],
             "inbox": self.inbox,
@@ -156,6 +160,9 @@ class _View:
         status = (info.status, COLOURS.get(info.status, "yellow"))
         runner = ", needs a runner" if info.needs_runner else ""
         page.line((info.id, "bold"), "  ", status, (f"{runner}, {info.head} entries, updated {info.updated_at}", "dim"))
+        if self.forked_from is not None:
+            parent, at = self.forked_from
+            page.line((f"a fork of {parent}, whose first {at} entries it shares", "dim"))
         if self.transcript.lines:
             page.line()
             waiting = {one.key: _waits(one) for one in self.approvals}

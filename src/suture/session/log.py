@@ -88,9 +88,11 @@ class SessionLog:
             wanted = upto - start if limit is None else min(upto - start, limit - len(found))
             if wanted <= 0:
                 continue
-            entries = self.store.read(session_id, start - offset, wanted)
-            if len(entries) < wanted:
-                raise self._gone(session_id, f"holds {start - offset + len(entries)} of the {upto - offset} entries")
+            # Where an entry cannot be read, one that is not shared comes with the rest.
+            entries = [one for one in self.store.read(session_id, start - offset, wanted) if one.seq <= upto - offset]
+            last = entries[-1].seq if entries else start - offset
+            if last < start - offset + wanted:
+                raise self._gone(session_id, f"holds {last} of the {upto - offset} entries")
             found += [shifted(entry, offset) for entry in entries]
         return found
 

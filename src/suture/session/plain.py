@@ -220,6 +220,11 @@ class Session:
             raise not_found(self.store, self.id)
         return info
 
+    def forked_from(self) -> tuple[str, int] | None:
+        """The session whose past this one shares, and up to which position; None when it was not forked."""
+        origin = self.log.origin()
+        return None if origin is None else (origin.parent, origin.at)
+
     @property
     def steps(self) -> int:
         """The number of answers since the last user message."""

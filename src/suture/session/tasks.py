@@ -125,6 +125,10 @@ class AsyncSession:
         """As `Session.info`."""
         return await in_thread(self.plain.info)
 
+    async def forked_from(self) -> tuple[str, int] | None:
+        """As `Session.forked_from`."""
+        return await in_thread(self.plain.forked_from)
+
     async def orphaned_tool_call_ids(self) -> list[str]:
         """As `Session.orphaned_tool_call_ids`."""
         return await in_thread(self.plain.orphaned_tool_call_ids)

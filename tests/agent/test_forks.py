@@ -401,6 +401,55 @@ def test_a_handle_that_was_opened_before_the_fork_was_made() -> None:
     assert other.interrupt().seq == 4
 
 
+def edit_what_is_shared(session: Session) -> None:
+    session.update(id="m1", content="edited")
+
+
+def remove_what_is_shared(session: Session) -> None:
+    session.remove("m1")
+
+
+def begin_anew(session: Session) -> None:
+    session.set([User.of("anew", id="m9")])
+
+
+def discard(session: Session) -> None:
+    session.add(Assistant((call("c1"),)))
+    session.discard_pending_tool_calls()
+
+
+@pytest.mark.parametrize("edit", [edit_what_is_shared, remove_what_is_shared, begin_anew, discard])
+@pytest.mark.parametrize("edited", ["parent", "fork"])
+def test_an_edit_is_of_the_session_that_it_is_made_in(edit: Callable[[Session], None], edited: str) -> None:
+    """What is edited in one of both stays as it was in the other, and is valid and found again in its own."""
+    store = MemoryStore()
+    parent = Session(store, "parent")
+    for n in (1, 2):
+        parent.add(User.of(f"words {n}", id=f"m{n}"))
+    parent.fork(id="fork")
+    other = "fork" if edited == "parent" else "parent"
+    before = Session(store, other).messages
+    edit(Session(store, edited))
+    assert Session(store, other).messages == before
+    found = Session(store, edited)
+    assert found.messages != before
+    assert not found.findings()
+    for format in FORMATS:
+        assert_valid(format, found.request(format))
+    again = found.fork()
+    assert again.messages == found.messages
+
+
+def test_an_edit_before_the_fork_is_shared() -> None:
+    """A fork behind an edit has the message as it was edited, one before it as it was."""
+    store = MemoryStore()
+    parent = Session(store, "parent")
+    parent.add(User.of("words 1", id="m1"))
+    edit_what_is_shared(parent)
+    assert [message.text for message in parent.fork()] == ["edited"]
+    assert [message.text for message in parent.fork(at=1)] == ["words 1"]
+
+
 # What is refused ------------------------------------------------------------------------------
 
 

@@ -696,7 +696,7 @@ class Session:
             InvalidEdit: there is no such position, or a session of that id.
         """
         child = self.log.fork(at, str(uuid.uuid4()) if id is None else id)
-        fork = Session(child.store, child.session_id, heal=self.heal)
+        fork = Session(child.store, child.session_id, heal=self.heal, ids=self.message_id)
         fork.log = child
         return fork
 

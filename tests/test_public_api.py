@@ -36,6 +36,7 @@ DOOR = [
     "Model",
     "Opaque",
     "Part",
+    "Problem",
     "Reasoning",
     "Request",
     "Result",
@@ -54,6 +55,7 @@ DOOR = [
     "ToolResult",
     "Usage",
     "User",
+    "Verified",
     "check_call",
     "convert",
     "diagnose",
@@ -71,6 +73,7 @@ DOOR = [
     "rules",
     "tool",
     "unknown_outcomes",
+    "verify",
 ]
 HEAVY = {
     "apsw",

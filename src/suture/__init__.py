@@ -55,10 +55,13 @@ if TYPE_CHECKING:
     from suture.session import Approval as Approval
     from suture.session import AsyncSession as AsyncSession
     from suture.session import Child as Child
+    from suture.session import Problem as Problem
     from suture.session import Session as Session
     from suture.session import StartedCall as StartedCall
+    from suture.session import Verified as Verified
     from suture.session import open_approvals as open_approvals
     from suture.session import unknown_outcomes as unknown_outcomes
+    from suture.session import verify as verify
     from suture.stores import Store as Store
     from suture.stores import open_store as open_store
     from suture.tools import CallChange as CallChange
@@ -106,7 +109,18 @@ _HOMES = {
     ),
     "suture.models": ("Model", "Request", "open_model"),
     "suture.repair": ("fill_orphans", "prune_orphans"),
-    "suture.session": ("Approval", "AsyncSession", "Child", "Session", "StartedCall", "open_approvals", "unknown_outcomes"),
+    "suture.session": (
+        "Approval",
+        "AsyncSession",
+        "Child",
+        "Problem",
+        "Session",
+        "StartedCall",
+        "Verified",
+        "open_approvals",
+        "unknown_outcomes",
+        "verify",
+    ),
     "suture.stores": ("Store", "open_store"),
     "suture.tools": ("CallChange", "CallCheck", "Tool", "ToolContext", "check_call", "tool"),
 }

@@ -181,6 +181,19 @@ class Interrupt(_Body, frozen=True, gc=False, omit_defaults=True):
     by: str | None = None
 
 
+class Fork(_Body, frozen=True, gc=False, omit_defaults=True):
+    """kind `fork`, the first of a session's own entries: up to position `at` its log is that of `parent`, where the chain
+    value (in hex) at that position is `chain`. `compaction` is the position of the compaction in force there.
+
+    What was open there is closed: neither authority nor pending work goes over.
+    """
+
+    parent: str
+    at: int
+    chain: str
+    compaction: int | None = None
+
+
 class Settlement(_Body, frozen=True, gc=False, omit_defaults=True):
     """kind `settlement`: what became of a call that had started. `released`: known not to have happened."""
 
@@ -357,6 +370,7 @@ Body: TypeAlias = (
     | Edit
     | Removal
     | Reset
+    | Fork
     | Retry
     | RunStarted
     | RunFinished
@@ -379,6 +393,7 @@ KINDS: dict[str, type[Body]] = {
     "edit": Edit,
     "removal": Removal,
     "reset": Reset,
+    "fork": Fork,
     "retry": Retry,
     "run_started": RunStarted,
     "run_finished": RunFinished,

@@ -26,6 +26,7 @@ from suture.loop.request import Request
 from suture.messages import Assistant, Opaque, Text, ToolCall, ToolResult
 from suture.models.base import Piece, TextDelta
 from suture.session import Session
+from suture.session.log import SessionLog
 from suture.stores.base import Claim
 from suture.stores.memory import MemoryStore
 from suture.testing import ScriptedModel
@@ -442,7 +443,7 @@ def test_a_store_that_breaks_takes_no_other_stores_claims_along() -> None:
             super().renew(claim, ttl)
             renewed.set()
 
-    bad, good = Recorder(Bad(), "s", 0.3), Recorder(Good(), "s", 0.3)
+    bad, good = Recorder(SessionLog(Bad(), "s"), 0.3), Recorder(SessionLog(Good(), "s"), 0.3)
     bad.claim(0)
     with kept_alive(bad):
         assert raised.wait(LONGEST)
@@ -454,7 +455,7 @@ def test_a_store_that_breaks_takes_no_other_stores_claims_along() -> None:
 def test_a_fork_does_not_go_on_under_its_parents_claim() -> None:
     """It may not append, renew or settle, and does not give the parent's claim back."""
     store = MemoryStore()
-    recorder = Recorder(store, "s", 30)
+    recorder = Recorder(SessionLog(store, "s"), 30)
     recorder.claim(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -490,9 +491,8 @@ def test_a_claim_that_cannot_be_released_hides_no_error(fails_to: str, kind: Kin
     def fail_again(_claim: Claim) -> None:
         raise OSError("still full")
 
-    session = Session(MemoryStore())
     full = type("Full", (MemoryStore,), {fails_to: fail, "release": fail_again})
-    session.store = full()
+    session = Session(full())
     with pytest.raises(StoreError, match=r"^full") as error:
         ended(kind(ScriptedModel([]), session))
     assert any("could not be released" in note for note in error.value.__notes__)

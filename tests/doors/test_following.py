@@ -99,6 +99,19 @@ def test_lines_of_json_hold_the_whole_entry(url: str, following: Any) -> None:
     assert follower.interrupted() == (0, "", "")
 
 
+def test_a_fork_is_followed_with_what_it_shares(url: str, following: Any) -> None:
+    """Its entries come under the positions that it shows: those that it shares first, then its own as they are written."""
+    store = library.open_store(url)
+    library.Session(store, "done").fork(id="fork")
+    store.close()
+    follower = following("fork", "--after", "5", "--json")
+    assert [json.loads(follower.line())["seq"] for _ in range(3)] == [6, 7, 8]
+    steered(url, "fork", "Be quick.")
+    entry = json.loads(follower.line())
+    assert (entry["seq"], entry["kind"]) == (9, "steer")
+    assert follower.interrupted()[0] == 0
+
+
 def test_on_a_terminal_ctrl_c_ends_it_cleanly(url: str, tmp_path: Path) -> None:
     """What is shown stays shown, and no trace of Python is."""
     with Terminal("tail", "steered", "--store", url, cwd=tmp_path) as terminal:

@@ -22,6 +22,8 @@ COMMANDS = (
     "demo",
     "deny",
     "explain",
+    "export",
+    "fork",
     "heal",
     "interrupt",
     "request",
@@ -31,6 +33,7 @@ COMMANDS = (
     "show",
     "steer",
     "tail",
+    "verify",
 )
 HEAVY = (
     "rich",
@@ -70,7 +73,7 @@ def test_every_command_explains_itself_and_speaks_json(command: str) -> None:
     assert "--json" in [option for parameter in found.params for option in parameter.opts]
 
 
-@pytest.mark.parametrize("command", ["heal", "check", "convert", "request"])
+@pytest.mark.parametrize("command", ["heal", "check", "convert", "request", "export"])
 def test_the_formats_are_named_where_one_is_chosen(command: str) -> None:
     """The help of --format names all that there are."""
     words = "".join(suture(command, "--help").out.split())  # lines are broken at hyphens, too

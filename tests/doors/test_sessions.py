@@ -57,6 +57,47 @@ def test_no_sessions_are_no_error(url: str) -> None:
     assert suture("sessions", "--store", url, "--status", "running", "--json").json == {"sessions": []}
 
 
+@pytest.fixture
+def owned(url: str) -> str:
+    """The same store, with meta on three of its sessions."""
+    store = library.open_store(url)
+    metas: dict[str, dict[str, object]] = {
+        "done": {"user": "ann", "age": 7},
+        "parked": {"user": "ann"},
+        "unknown": {"user": "7"},
+    }
+    for id, meta in metas.items():
+        library.Session(store, id, meta=meta)
+    store.close()
+    return url
+
+
+@pytest.mark.parametrize(
+    ("options", "ids"),
+    [
+        (["--meta", "user=ann"], ["done", "parked"]),
+        (["--meta", "user=ann", "--meta", "age=7"], ["done"]),
+        (["--meta", "user=7"], []),
+        (["--meta", 'user="7"'], ["unknown"]),
+        (["--meta", "user=ann", "--status", "awaiting_approval"], ["parked"]),
+        (["--limit", "2"], ["done", "parked"]),
+        (["--limit", "2", "--after", "parked"], ["steered", "unknown"]),
+        (["--after", "parked", "--meta", "user=ann"], []),
+    ],
+)
+def test_some_sessions_are_listed(owned: str, options: list[str], ids: list[str]) -> None:
+    """By what their meta holds, whole values alone, and a page at a time."""
+    said = suture("sessions", "--store", owned, *options, "--json")
+    assert (said.status, [one["id"] for one in said.json["sessions"]]) == (0, ids)
+
+
+def test_a_meta_option_that_is_no_pair(url: str) -> None:
+    """What is missing is said by example."""
+    said = suture("sessions", "--store", url, "--meta", "ann")
+    assert said.status == 2
+    assert "user=ann" in said.err
+
+
 # Showing --------------------------------------------------------------------------------------
 
 

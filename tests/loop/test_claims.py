@@ -15,6 +15,7 @@ from suture.agent.recorder import Recorder
 from suture.errors import Fenced
 from suture.loop.asks import Append, Ask, Start
 from suture.loop.jobs import ToolJob
+from suture.session.log import SessionLog
 from suture.stores.base import Claim, Store
 from suture.stores.memory import MemoryStore
 from suture.tools import ToolContext
@@ -66,7 +67,7 @@ def be_replaced(store: Store) -> None:
 def test_a_renewal_that_is_answered_too_late_is_no_claim() -> None:
     """The store had renewed the lease, and it ran out on the way back."""
     store = Distant(MemoryStore())
-    recorder = Recorder(store, ID, SHORT)
+    recorder = Recorder(SessionLog(store, ID), SHORT)
     recorder.claim(0)
     wait_until(lambda: time.monotonic() >= recorder.deadline)
     store.on_renewed = lambda: be_replaced(store.inner)
@@ -162,7 +163,7 @@ def test_a_run_that_lost_its_session_settles_nothing_that_had_not_started(driver
 def test_a_short_lease_is_kept_beside_a_long_one() -> None:
     """One process runs both, silently: the heartbeat does not sleep through the short one."""
     store = MemoryStore()
-    long, short = Recorder(store, "long", 120.0), Recorder(store, "short", SHORT)
+    long, short = Recorder(SessionLog(store, "long"), 120.0), Recorder(SessionLog(store, "short"), SHORT)
     long.claim(0)
     with kept_alive(long):
         short.claim(0)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from suture.entries import ApprovalDecision, ApprovalRequest, Entry, MessageBody, call_digest, read
+from suture.entries import ApprovalDecision, ApprovalRequest, Entry, Fork, MessageBody, call_digest, read
 from suture.errors import Corrupt
 from suture.messages import Assistant, Opaque, Text, ToolResult, User, encode
 from suture.replay import State
@@ -144,6 +144,13 @@ def timed_out_then_real(log: Log) -> None:
     log.result("c1", "came after all", key="2:0")
 
 
+def forked_at_an_approval(log: Log) -> None:
+    parked(log)
+    log.steer()
+    log.put(Fork("parent", 5, ""))
+    log.user("and now?")
+
+
 @pytest.mark.spec("S101", "S102", "S106")
 @pytest.mark.parametrize(
     ("write", "sent"),
@@ -169,6 +176,11 @@ def timed_out_then_real(log: Log) -> None:
         pytest.param(parked, ["u:go", "a:[c1,c2]", "t(c1)!not_run", "t(c2):ok"], id="waiting for approval"),
         pytest.param(settled, ["u:go", "a:[c1]", "t(c1):sent at noon"], id="settled by a person"),
         pytest.param(settled_after_result, ["u:go", "a:[c1]", "t(c1):sent"], id="settled too late"),
+        pytest.param(
+            forked_at_an_approval,
+            ["u:go", "a:[c1,c2]", "t(c1)!not_run", "t(c2):ok", "u:and now?"],
+            id="forked while parked",
+        ),
         pytest.param(timed_out_then_real, ["u:go", "a:[c1]", "t(c1):came after all"], id="result after timeout"),
     ],
 )
@@ -190,6 +202,7 @@ def test_what_may_be_sent(write: Write, sent: list[str]) -> None:
         (placeholder_then_real, ["RESULT_REPLACED", "RESULT_DISPLACED"]),
         (real_then_placeholder, ["RESULT_DUPLICATE"]),
         (settled_after_result, ["SETTLEMENT_LATE"]),
+        (forked_at_an_approval, []),
         (crashed_in_a_tool, []),
         (spoken_while_answering, []),
         (parked, []),

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from suture.entries import Fork
 from suture.healing import fit
 from suture.messages import Assistant, Reasoning, System, Text, ToolCall, ToolResult, User
 from suture.replay import State
@@ -135,6 +136,25 @@ def test_the_beginning_of_a_request_stays(steps: list[Step]) -> None:
     log.user("more")
     log.answer("and more")
     assert log.state.request()[: len(before)] == before
+
+
+@settings(max_examples=150, deadline=None)
+@given(LOGS, st.integers(1, 14), st.booleans())
+def test_a_fork_anywhere_is_valid_and_has_nothing_open(steps: list[Step], at: int, goes_on: bool) -> None:
+    """Fork any log anywhere: nothing is open behind it, a request is valid, and real results before it are sent or reported."""
+    log = written(steps)
+    del log.entries[at:]
+    at = len(log.entries)
+    before = log.state
+    log.put(Fork("parent", at, ""))
+    if goes_on:
+        log.user("and now?")
+    state = log.state
+    assert (state.open_calls(), state.waiting_calls(), state.unknown_outcomes()) == ([], [], [])
+    assert (state.unanswered, state.inbox, state.run) == ({}, {}, None)
+    assert state.messages()[: len(before.recorded)] == before.messages()
+    for format in FORMATS:
+        assert_valid(format, fit(state.request(), format).history)
 
 
 def test_an_empty_log_asks_nothing() -> None:

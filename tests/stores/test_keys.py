@@ -193,9 +193,10 @@ def test_an_old_file_goes_on(old: Path) -> None:
             assert info is not None
             assert (info.head, info.marks, info.meta, info.epoch, info.seal) == (2, {"inbox:1": 1}, {"who": "me"}, 3, b"")
             assert [entry.body for entry in store.read(id)] == [b'{"a":1}', b""]
+            assert [info.id for info in store.sessions(status="inbox_waiting")] == (["s", "t"] if id == "s" else ["t"])
             assert store.append(id, [Draft("e3", "note", NOTE.at, b"{}", (), ("inbox:1",))]) == 3
         assert [entry.chain for entry in store.read("s")][:2] == [info_chain(old, 1), info_chain(old, 2)]
-        assert store.info("t").status == "idle"  # type: ignore[union-attr]
+        assert [info.id for info in store.sessions(status="idle")] == ["s", "t"]
     with closing(apsw.Connection(str(old))) as db:
         assert db.execute("PRAGMA user_version").get > 1
 

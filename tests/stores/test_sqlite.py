@@ -18,12 +18,12 @@ import apsw
 import pytest
 
 from suture.errors import Conflict, SessionNotFound, StoreError
-from suture.stores import Draft, SqliteStore, Store
+from suture.stores import Draft, SessionInfo, SqliteStore, Status, Store
 from suture.stores.sqlite import VERSIONS
 from suture.testing.concurrent import ConcurrentStoreContract, require_whole
-from suture.testing.stores import StoreContract, drafts
+from suture.testing.stores import ELSEWHERE, StoreContract, drafts
 
-STATEMENTS = 9
+STATEMENTS = 11
 
 
 class TestSqliteStore(StoreContract):
@@ -179,12 +179,107 @@ def test_closing_leaves_one_file(path: Path) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_open_marks_are_found_by_an_index(store: SqliteStore) -> None:
-    """A listing by status reads the marks of that kind, not every session."""
-    query = "SELECT session FROM marks WHERE mark >= 'approval' AND mark < 'approval;'"
+STATUSES: tuple[Status, ...] = (
+    "running",
+    "idle",
+    "awaiting_approval",
+    "unknown_outcome",
+    "inbox_waiting",
+    "abandoned",
+)
+OPEN: dict[Status, str] = {
+    "running": "run:a",
+    "awaiting_approval": "approval:1:0",
+    "unknown_outcome": "started:1:0",
+    "inbox_waiting": "inbox:a",
+    "abandoned": "run:a",
+}
+NEW = (
+    "INSERT INTO sessions (id, waits, owner, expires, epoch, meta, created, updated) VALUES (?, ?, ?, ?, 1, x'7b7d', 0, 0)"
+)
+
+
+def filled(store: SqliteStore, count: int, order: Callable[[int], Status]) -> None:
+    """Sessions of each status, as appends and claims leave them, written at once."""
+
+    def work(db: apsw.Connection) -> None:
+        for n in range(count):
+            status = order(n)
+            owner, expires = (ELSEWHERE, time.time() + 900) if status == "running" else (None, 0.0)
+            db.execute(NEW, (f"s{n:06}", "abandoned" if status == "running" else status, owner, expires))
+            if status in OPEN:
+                db.execute("INSERT INTO marks VALUES (?, ?, 1)", (db.last_insert_rowid(), OPEN[status]))
+
+    store._database.write(work)
+
+
+def steps_of(store: SqliteStore, list_them: Callable[[], object]) -> int:
+    """How many steps SQLite makes for a listing."""
+    counted = [0]
+
+    def count() -> bool:
+        counted[0] += 1
+        return False
+
     with store._database._loan() as db:
-        plan = " ".join(str(row[3]) for row in db.execute(f"EXPLAIN QUERY PLAN {query}"))
-    assert "SEARCH marks USING COVERING INDEX marks_by_mark" in plan
+        db.set_progress_handler(count, 1)
+    list_them()
+    with store._database._loan() as db:
+        db.set_progress_handler(None)
+    return counted[0]
+
+
+@pytest.mark.parametrize("status", [*STATUSES, None])
+@pytest.mark.parametrize("rare", [False, True], ids=["as many of each", "few of it"])
+def test_a_page_costs_what_is_on_it(status: Status | None, rare: bool, tmp_path: Path) -> None:
+    """For every status a page of a long list takes as many steps as one of a short list, also where few are of it.
+
+    Those that run are found among those that would be abandoned, so of these few are passed over, as few run.
+    """
+    steps = []
+    for count in (2_400, 24_000):
+        with closing(SqliteStore(tmp_path / f"{count}.db")) as store:
+            others = [one for one in STATUSES if one != status and not (status == "abandoned" and one == "running")]
+
+            def order(n: int) -> Status:
+                if rare:
+                    return status if status is not None and n < 3 else others[n % len(others)]  # noqa: B023
+                return STATUSES[n % len(STATUSES)]
+
+            filled(store, count, order)
+            wanted = 3 if rare and status is not None else 40
+            found: list[SessionInfo] = []
+            after = None if rare else "s000300"
+            steps.append(steps_of(store, lambda: found.extend(store.sessions(status=status, after=after, limit=wanted))))  # noqa: B023
+            assert len(found) == wanted
+            assert status is None or {info.status for info in found} == {status}
+    assert 0 < steps[1] < 1.5 * steps[0]
+
+
+@pytest.mark.parametrize(
+    ("marks", "waits"),
+    [
+        (["run:a", "approval:1:0"], "abandoned"),
+        (["approval:1:0", "started:1:1", "inbox:a"], "awaiting_approval"),
+        (["started:1:0", "settled:1:1"], "unknown_outcome"),
+        (["settled:1:0"], "inbox_waiting"),
+        (["decided:1:0", "boundary:3"], "inbox_waiting"),
+        (["boundary:3"], "idle"),
+        ([], "idle"),
+    ],
+)
+def test_a_listing_follows_the_marks(store: SqliteStore, marks: list[str], waits: Status) -> None:
+    """What a session waits for is listed as `info` tells it, after marks were opened and after they were closed."""
+    store.append("s", drafts("1", opens=marks))
+    for n, mark in enumerate([None, *marks], 2):
+        if mark is not None:
+            store.append("s", drafts(str(n), closes=[mark]))
+        else:
+            assert [info.status for info in store.sessions(status=waits)] == [waits]
+        info = store.info("s")
+        assert info is not None
+        assert [one.id for one in store.sessions(status=info.status)] == ["s"]
+        assert not [one for other in STATUSES if other != info.status for one in store.sessions(status=other)]
 
 
 @pytest.mark.parametrize("size", [300, 100_000])

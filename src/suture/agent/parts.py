@@ -81,7 +81,7 @@ class Parts:
         self._probe: Callable[[str, Ask[object]], None] = unprobed
 
     def _recorder(self, session: Session) -> Recorder:
-        return Recorder(session.store, session.id, self.lease)
+        return Recorder(session.log, self.lease)
 
     def _work(self, session: Session, recorder: Recorder, signal: Signal | None) -> Work:
         plan = Plan(

@@ -15,8 +15,9 @@ from contextlib import contextmanager
 from suture.entries import Draft, Entry
 from suture.errors import Conflict, Fenced, StoreError
 from suture.loop.asks import Overtaken, Written
+from suture.session.log import SessionLog
 from suture.session.worker import in_thread
-from suture.stores.base import Claim, Store
+from suture.stores.base import Claim
 from suture.stores.owner import this_owner
 
 # So often in a row may a renewal be answered after the lease that it asked for has run out.
@@ -30,9 +31,8 @@ class Recorder:
     belongs to one process: after a fork only the parent goes on under it.
     """
 
-    def __init__(self, store: Store, session_id: str, lease: float) -> None:
-        self.store = store
-        self.session_id = session_id
+    def __init__(self, log: SessionLog, lease: float) -> None:
+        self.log = log
         self.lease = lease
         self.owner = this_owner()
         self.head = 0
@@ -49,7 +49,7 @@ class Recorder:
             SessionBusy: a live runner has it.
         """
         sent = time.monotonic()
-        self._claim = self.store.claim(self.session_id, self.owner, self.lease)
+        self._claim = self.log.claim(self.owner, self.lease)
         self.deadline = sent + self.lease
         self.head = head
         return self.news()
@@ -68,7 +68,7 @@ class Recorder:
         """Append under the claim, wherever the log ends; everything that is new with it."""
         self._raise_if_fenced()
         sent = time.monotonic()
-        last = self.store.append(self.session_id, drafts, epoch=self.epoch)
+        last = self.log.append(drafts, epoch=self.epoch)
         self.deadline = max(self.deadline, sent + self.lease)
         return Written(self._written(drafts, last))
 
@@ -76,7 +76,7 @@ class Recorder:
         """Append under the claim if nothing stands behind `expect`."""
         self._raise_if_fenced()
         try:
-            last = self.store.append(self.session_id, drafts, expect=expect, epoch=self.epoch)
+            last = self.log.append(drafts, expect=expect, epoch=self.epoch)
         except Conflict:
             return Overtaken(tuple(self.news()))
         return Written(self._written(drafts, last))
@@ -86,14 +86,14 @@ class Recorder:
         meanwhile is not made anew.
         """
         self._raise_if_forked()
-        if self.store.info(self.session_id) is not None:
-            self.store.append(self.session_id, drafts)
+        if self.log.info() is not None:
+            self.log.append(drafts)
 
     def _written(self, drafts: tuple[Draft, ...], last: int) -> tuple[Entry, ...]:
         first = last - len(drafts) + 1
         others: list[Entry] = []
         if first > self.head + 1:
-            others = self.store.read(self.session_id, after=self.head, limit=first - 1 - self.head)
+            others = self.log.read(after=self.head, limit=first - 1 - self.head)
         self.head = max(self.head, last)
         own = (
             Entry(first + n, one.id, one.kind, one.at, one.body, self.epoch, one.opens, one.closes)
@@ -103,7 +103,7 @@ class Recorder:
 
     def news(self) -> list[Entry]:
         """The entries that came behind those seen."""
-        entries = self.store.read(self.session_id, after=self.head)
+        entries = self.log.read(after=self.head)
         if entries:
             self.head = entries[-1].seq
         return entries
@@ -116,7 +116,7 @@ class Recorder:
                 return
             sent = time.monotonic()
             try:
-                self.store.renew(self._claim, self.lease)
+                self.log.store.renew(self._claim, self.lease)
             except Fenced as fenced:
                 self.fenced = fenced
             else:
@@ -182,7 +182,7 @@ class Recorder:
             return
         with self._lock:
             if self._claim is not None:
-                self.store.release(self._claim)
+                self.log.store.release(self._claim)
                 self._claim = None
 
     def release_after(self, error: BaseException) -> None:

@@ -18,6 +18,7 @@ from suture.cli.demo import demo
 from suture.cli.explaining import explain
 from suture.cli.following import tail
 from suture.cli.histories import convert, heal
+from suture.cli.logs import export, fork, verify
 from suture.cli.rules import rules
 from suture.cli.sessions import request, sessions, show
 
@@ -35,7 +36,7 @@ def main() -> None:
 
 _COMMANDS = (
     *(demo, chat, heal, check, convert, explain, rules),
-    *(sessions, show, tail, request, approvals, approve, deny, steer, interrupt, settle),
+    *(sessions, show, tail, request, export, fork, verify, approvals, approve, deny, steer, interrupt, settle),
 )
 for _command in _COMMANDS:
     main.add_command(_command)

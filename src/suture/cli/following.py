@@ -46,7 +46,7 @@ def tail(session: str, url: str, after: int | None, as_json: bool) -> int:
 def _follow(session: Session, after: int, as_json: bool) -> None:
     page = Page()
     while True:
-        for entry in session.store.read(session.id, after=after, limit=_PAGE):
+        for entry in session.log.read(after=after, limit=_PAGE):
             if as_json:
                 write(json_bytes(_document(entry), indent=None))
             else:
@@ -54,7 +54,7 @@ def _follow(session: Session, after: int, as_json: bool) -> None:
                     (f"{entry.seq:>4}  {_clock(entry.at)}  ", "dim"), (f"{entry.kind}  ", _style(entry)), _words(entry)
                 )
             after = entry.seq
-        session.store.news(session.id, after, _PATIENCE)
+        session.log.news(after, _PATIENCE)
 
 
 def _document(entry: Entry) -> dict[str, object]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import click
@@ -28,24 +30,54 @@ _PAGE = 500
 @click.command()
 @in_store
 @click.option("--status", type=click.Choice(STATUSES), help="Only those of this status.")
+@click.option("--meta", multiple=True, metavar="KEY=VALUE", help="Only those whose meta holds it; may be repeated.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most so many.")
+@click.option("--after", metavar="ID", help="Only those whose id comes behind this one, as the last of a page.")
 @as_json
-def sessions(url: str, status: Status | None, as_json: bool) -> int:
-    """List the sessions of a store."""
+def sessions(
+    url: str, status: Status | None, meta: tuple[str, ...], limit: int | None, after: str | None, as_json: bool
+) -> int:
+    """List the sessions of a store, in the order of their ids.
+
+    A VALUE of --meta is JSON, such as 7 or true; what is no JSON is a text.
+    """
+    wanted = dict(map(_pair, meta))
     with opened(url) as store:
-        found = list(_all(store, status))
+        found = list(islice(_all(store, status, wanted, after, limit), limit))
     if as_json:
         print_json({"sessions": [info_document(info) for info in found]})
         return FINE
     if not found:
-        Page(stderr=True).line(f"{shown(url)}: no sessions{f' of status {status}' if status else ''}.")
+        Page(stderr=True).line(f"{shown(url)}: no sessions{_kind(status, wanted, after)}.")
         return FINE
     Page().table(("session", "status", "head", "needs runner", "updated"), [_row(info) for info in found])
     return FINE
 
 
-def _all(store: Store, status: Status | None) -> Iterator[SessionInfo]:
-    after: str | None = None
-    while page := store.sessions(status=status, after=after, limit=_PAGE):
+def _pair(text: str) -> tuple[str, object]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise click.BadParameter(f"{text!r} is no KEY=VALUE. Say, for example, user=ann.", param_hint="--meta")
+    try:
+        return key, json.loads(value)
+    except ValueError:
+        return key, value
+
+
+def _kind(status: Status | None, meta: Mapping[str, object], after: str | None) -> str:
+    """Which sessions were asked for, in words behind a blank."""
+    kinds = (
+        f" of status {status}" if status else "",
+        " with that meta" if meta else "",
+        f" behind {after}" if after else "",
+    )
+    return "".join(kinds)
+
+
+def _all(
+    store: Store, status: Status | None, meta: Mapping[str, object], after: str | None, limit: int | None
+) -> Iterator[SessionInfo]:
+    while page := store.sessions(status=status, meta=meta, after=after, limit=min(_PAGE, limit or _PAGE)):
         yield from page
         after = page[-1].id
 
@@ -104,10 +136,14 @@ class _View:
         self.tokens = session.context_tokens
         self.compaction = session.last_compaction
         self.info: SessionInfo = session.info()
+        self.forked_from = session.forked_from()
 
     def document(self) -> dict[str, object]:
         return {
             "session": info_document(self.info),
+            "forked_from": None
+            if self.forked_from is None
+            else dict(zip(("session", "at"), self.forked_from, strict=True)),
             "messages": self.transcript.document(),
             "approvals": [approval_document(self.info.id, one) for one in self.approvals],
             "inbox": self.inbox,
@@ -124,6 +160,9 @@ class _View:
         status = (info.status, COLOURS.get(info.status, "yellow"))
         runner = ", needs a runner" if info.needs_runner else ""
         page.line((info.id, "bold"), "  ", status, (f"{runner}, {info.head} entries, updated {info.updated_at}", "dim"))
+        if self.forked_from is not None:
+            parent, at = self.forked_from
+            page.line((f"a fork of {parent}, whose first {at} entries it shares", "dim"))
         if self.transcript.lines:
             page.line()
             waiting = {one.key: _waits(one) for one in self.approvals}

@@ -165,11 +165,15 @@ class Conversation:
 
     def answered(self, call: Call, seq: int, result: ToolResult) -> bool:
         """Note that a call has an answer; whether that is hidden, and so in no request."""
+        self.close(call, seq)
+        return self.is_reported_hidden(call, seq, result)
+
+    def close(self, call: Call, seq: int) -> None:
+        """Note that nobody waits for an answer of a call any more."""
         self.unanswered.pop(call.key, None)
         if call.answered_at is None:
             call.answered_at = seq
         self.timeline.forget(call.turn)
-        return self.is_reported_hidden(call, seq, result)
 
     def is_reported_hidden(self, call: Call, seq: int, result: ToolResult) -> bool:
         """Whether a call is hidden by a summary; what answers it is reported then."""

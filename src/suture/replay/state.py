@@ -25,6 +25,7 @@ from suture.entries import (
     Correction,
     Edit,
     Entry,
+    Fork,
     Interrupt,
     Linked,
     MessageBody,
@@ -59,7 +60,7 @@ from suture.replay.calls import (
 from suture.replay.conversation import Conversation, LogFinding
 from suture.replay.editing import apply, fold_edit, fold_removal
 from suture.replay.timeline import Timeline
-from suture.replay.view import stand_in_for
+from suture.replay.view import stand_in_for, withdrawn
 
 Inbox: TypeAlias = dict[str, tuple[int, User]]
 
@@ -88,6 +89,8 @@ class State:
         self.result: ChildResult | None = None
         self.talk = Conversation(self._find)
         self._turn_before: str | None = None
+        self._chain = b""
+        self._last_erased = 0
         # What `carried_before` folds: the entries behind what was carried over to a seq, or behind the beginning.
         self._base: tuple[Carried, int] | None = None
         self._since_base: list[Entry] = []
@@ -188,6 +191,7 @@ class State:
                     self._since_base.append(entry)
                     self._fold(entry)
                     self.head = entry.seq
+                    self._chain = entry.chain
         except BaseException:  # cut off in the middle of an entry: half of one is worse than none
             self.clear()
             raise
@@ -199,6 +203,7 @@ class State:
             return
         if entry.erased:
             self._find(entry.seq, "ERASED", f"the body of this {entry.kind} was erased")
+            self._note_erased(entry)
             self._go_by_marks(entry, "was erased")
             return
         try:
@@ -210,6 +215,11 @@ class State:
             self._go_by_marks(entry, "is of a kind that this version does not know")
         else:
             self._take(entry, body)
+
+    def _note_erased(self, entry: Entry) -> None:
+        """Remember where a message stood that answered no call, since it may have been a turn of the model's."""
+        if entry.kind == "message" and not entry.closes:
+            self._last_erased = entry.seq
 
     def _note_marks(self, entry: Entry) -> None:
         """Keep the open marks as the store does, also those of an entry that cannot be read."""
@@ -254,6 +264,8 @@ class State:
                 self.result = body
             case ChildReport():
                 self._reported(entry.seq, body)
+            case Fork():
+                self._forked(entry.seq, body)
             case Retry():
                 self.usage += body.usage or Usage()
             case RunStarted():
@@ -443,6 +455,23 @@ class State:
             self.talk.answered(call, seq, result)
         self._touch(call.turn)
 
+    # Forks ------------------------------------------------------------------------------------
+
+    def _forked(self, seq: int, body: Fork) -> None:
+        """Close what was open in the parent: no authority and no pending work goes over."""
+        if body.at != seq - 1:
+            self._find(seq, "FORK_INVALID", f"a fork at {body.at} cannot begin here and is not used")
+            return
+        if self._chain and self._chain.hex() != body.chain:
+            self._find(seq, "FORK_CHANGED", f"the log of {body.parent!r} is not the one that was forked at {body.at}")
+        for call in self.talk.in_order():
+            result = withdrawn(call) if self.is_open(call) or call.outcome_unknown else stand_in_for(call)
+            self.talk.pairing.answer(call.turn.paired, call.slot, seq, result)
+            self.talk.close(call, seq)
+        self.inbox.clear()
+        self.run, self.interrupt, self.last_status = None, None, None
+        self.marks = {name: opened for name, opened in self.marks.items() if opened == seq}
+
     def _touch(self, block: Block) -> None:
         self.timeline.forget(block)
 
@@ -496,9 +525,13 @@ class State:
             case "parked" | "decided":
                 return True
             case "started":
-                return not call.outcome_unknown and self.is_tail(call.turn)
+                return not call.outcome_unknown and self._may_go_on(call.turn)
             case _:
-                return call.released or self.is_tail(call.turn)
+                return call.released or self._may_go_on(call.turn)
+
+    def _may_go_on(self, turn: TurnBlock) -> bool:
+        """Whether calls of the turn may still run unasked: nothing follows that may have passed them over."""
+        return self.is_tail(turn) and turn.seq > self._last_erased
 
     def is_tail(self, turn: TurnBlock) -> bool:
         """Whether no assistant message follows; behind a turn that no run wrote, no message at all."""

@@ -68,6 +68,26 @@ def stand_in_for(call: Call) -> ToolResult:
     return msgspec.structs.replace(stand_in(call.corrected, why, reason), id=f"stand-in:{call.key}")
 
 
+def withdrawn(call: Call) -> ToolResult:
+    """What closes a call that was open where the session was forked: in the parent it goes on."""
+    why, reason = _withdrawn_because(call)
+    return msgspec.structs.replace(stand_in(call.corrected, why, reason), id=f"withdrawn:{call.key}")
+
+
+def _withdrawn_because(call: Call) -> tuple[Why, str]:
+    match call.status:
+        case "parked":
+            return "not_run", "it waited for a person's approval where this conversation was forked, and was withdrawn"
+        case "decided":
+            return "not_run", "what was decided about it is good only in the conversation that this one was forked off"
+        case "started":
+            return "unknown", "it was started in the conversation that this one was forked off"
+        case _:
+            if call.by_loop:
+                return "not_run", "this conversation was forked before it was run"
+            return "unknown", "this conversation was forked before a result of it was there"
+
+
 def _unanswered_because(call: Call) -> tuple[Why, str | None]:
     if call.refused is not None and call.status != "started":
         return "not_run", call.refused

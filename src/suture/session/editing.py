@@ -15,7 +15,8 @@ from suture.errors import Conflict, InvalidEdit, SessionBusy
 from suture.messages import Message
 from suture.replay import State
 from suture.session.clock import new_id, now
-from suture.stores.base import Claim, Store
+from suture.session.log import SessionLog
+from suture.stores.base import Claim
 from suture.stores.owner import this_owner
 
 T = TypeVar("T")
@@ -35,8 +36,7 @@ class Editing:
     handle, None when there is none; `message_id` makes ids.
     """
 
-    id: str
-    store: Store
+    log: SessionLog
     message_id: Callable[[], str]
     epoch_of_run: Callable[[], int | None]
 
@@ -132,7 +132,7 @@ class Editing:
                 drafts = [draft(new_id(), now(), self._with_id(body), *marks) for body, *marks in wanted]
                 try:
                     if drafts:
-                        self.store.append(self.id, drafts, expect=head, epoch=epoch)
+                        self.log.append(drafts, expect=head, epoch=epoch)
                     break
                 except Conflict:
                     if time.monotonic() > deadline:
@@ -154,16 +154,16 @@ class Editing:
         try:
             yield claim.epoch
         finally:
-            self.store.release(claim)
+            self.log.store.release(claim)
 
     def _claim(self) -> Claim:
         """Claim the session; of another edit the end is waited for, of a run it is not."""
         deadline = time.monotonic() + EDITS_TAKE
         while True:
             try:
-                return self.store.claim(self.id, this_owner(), EDIT_LEASE)
+                return self.log.claim(this_owner(), EDIT_LEASE)
             except SessionBusy:
-                info = self.store.info(self.id)
+                info = self.log.info()
                 is_run = info is not None and any(one.startswith("run:") for one in info.marks)
                 if is_run or time.monotonic() > deadline:
                     raise

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from suture.entries import Compacted, Entry, mark, read
 from suture.errors import Corrupt
 from suture.replay import State
-from suture.stores.base import Store
+from suture.session.log import SessionLog
 
 
 class Opening(NamedTuple):
@@ -26,20 +26,20 @@ class Opening(NamedTuple):
             state.clear()
 
 
-def opening_of(store: Store, session_id: str) -> Opening | None:
+def opening_of(log: SessionLog) -> Opening | None:
     """Where reading may begin; None when the log has no boundary, or nothing was carried over it."""
-    info = store.info(session_id)
+    info = log.info()
     if info is None or not info.boundary:
         return None
     seq = info.marks[mark("boundary", str(info.boundary))]
-    body = _compacted(store, session_id, seq)
+    body = _compacted(log, seq)
     if body is None or body.carried is None or body.first_kept != info.boundary:
         return None
-    return Opening(seq, body, store.read(session_id, after=body.first_kept - 1))
+    return Opening(seq, body, log.read(after=body.first_kept - 1))
 
 
-def _compacted(store: Store, session_id: str, seq: int) -> Compacted | None:
-    entries = store.read(session_id, after=seq - 1, limit=1)
+def _compacted(log: SessionLog, seq: int) -> Compacted | None:
+    entries = log.read(after=seq - 1, limit=1)
     try:
         body = read(entries[0]) if entries and not entries[0].erased else None
     except Corrupt:

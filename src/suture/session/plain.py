@@ -43,7 +43,6 @@ from suture.errors import (
     InvalidEdit,
     NoSuchApproval,
     NotJson,
-    SessionNotFound,
 )
 from suture.healing import fit
 from suture.messages import Assistant, Message, Part, ToolCall, ToolResult, Usage, User, parts_of
@@ -51,9 +50,13 @@ from suture.replay import Call, LogFinding, State
 from suture.session.choices import Ids, heals, source_of_ids
 from suture.session.clock import new_id, now
 from suture.session.editing import PATIENCE, Editing
+from suture.session.exporting import whole_conversation
 from suture.session.family import Child, child_of, labelled, transcript_of
 from suture.session.listeners import Listener, Listeners
+from suture.session.log import SessionLog
+from suture.session.near import not_found
 from suture.session.opening import opening_of
+from suture.session.verifying import Verified, Watch, verify
 from suture.session.waiting import (
     Approval,
     StartedCall,
@@ -90,18 +93,23 @@ class Session(Editing):
     ) -> None:
         if not isinstance(store, Store):
             raise ConfigurationError(f"{store!r} is no store; open one with suture.open_store('sqlite:///agent.db').")
-        self.store = store
         self.heal = heals(heal)
         self.message_id = source_of_ids(ids)
         self.listeners = Listeners()
         self.epoch_of_run: Callable[[], int | None] = lambda: None
         self.id = str(uuid.uuid4()) if id is None else id
+        self.log = SessionLog(store, self.id)
         self.state = State()
         self.lock = threading.RLock()
         self._whole: State | None = None  # from the beginning, once somebody asks for what a compaction hides
         self._opened = False
         if meta:
-            store.append(self.id, (), meta=meta)
+            self.log.append((), meta=meta)
+
+    @property
+    def store(self) -> Store:
+        """The store that the session is in."""
+        return self.log.store
 
     def __repr__(self) -> str:
         return f"Session({self.id!r}, head={self.state.head})"
@@ -115,16 +123,17 @@ class Session(Editing):
     def _read(self, look: Callable[[State], T]) -> T:
         """Read what is new, and look. The store is read before the lock is taken, so nobody waits for it behind that."""
         self.open()
-        entries = self.store.read(self.id, after=self.state.head)
+        state = self.state
+        entries = self.log.read(after=state.head)
         with self.lock:
-            self.state.fold(entries)
-            return look(self.state)
+            state.fold(entries)
+            return look(state)
 
     def open(self) -> None:
         """Begin to read at the last boundary, so that what lies before it is not read. Every method does this first."""
         if self._opened:
             return
-        opening = opening_of(self.store, self.id)
+        opening = opening_of(self.log)
         with self.lock:
             if opening is not None and self.state.head == 0:
                 opening.apply(self.state)
@@ -137,7 +146,7 @@ class Session(Editing):
 
     def _look_at_whole(self, look: Callable[[State], T], until: int | None) -> T:
         whole = self._whole or State()
-        entries = self.store.read(self.id, after=whole.head, limit=None if until is None else until - whole.head)
+        entries = self.log.read(after=whole.head, limit=None if until is None else until - whole.head)
         with self.lock:
             whole.fold(entries)
             self._whole = whole
@@ -180,13 +189,17 @@ class Session(Editing):
         """What may be sent now in that wire format, such as {"messages": [...]}: always valid."""
         return fit(self._read(State.request), format).history
 
+    def export(self, format: str) -> object:
+        """The whole conversation in that wire format, valid, also what a compaction hides from requests."""
+        return fit(whole_conversation(self.log), format).history
+
     def findings(self) -> list[LogFinding]:
         """What replay had to mend or leave aside, with positions."""
         return self._read_whole(lambda state: list(state.findings))
 
     def entries(self, after: int = 0) -> list[Entry]:
-        """The log itself, behind a seq."""
-        return self.store.read(self.id, after=after)
+        """The log itself, behind a seq; of a fork with what it shares, under the positions that it shows."""
+        return self.log.read(after=after)
 
     def info(self) -> SessionInfo:
         """What the store knows of the session without reading it.
@@ -194,10 +207,15 @@ class Session(Editing):
         Raises:
             SessionNotFound: nothing was ever written to it.
         """
-        info = self.store.info(self.id)
+        info = self.log.info()
         if info is None:
-            raise SessionNotFound(_not_found(self.id))
+            raise not_found(self.store, self.id)
         return info
+
+    def forked_from(self) -> tuple[str, int] | None:
+        """The session whose past this one shares, and up to which position; None when it was not forked."""
+        origin = self.log.origin()
+        return None if origin is None else (origin.parent, origin.at)
 
     @property
     def steps(self) -> int:
@@ -300,7 +318,7 @@ class Session(Editing):
         return written
 
     def _append(self, *drafts: Draft, expect: int | None = None) -> int:
-        return self.store.append(self.id, drafts, expect=expect)
+        return self.log.append(drafts, expect=expect)
 
     # Inbox ------------------------------------------------------------------------------------
 
@@ -469,7 +487,7 @@ class Session(Editing):
 
     def _live_epoch(self) -> int | None:
         """The epoch of the run that is on; None when none is."""
-        info = self.store.info(self.id)
+        info = self.log.info()
         return info.claim.epoch if info is not None and info.claim is not None else None
 
     def settle(
@@ -522,6 +540,42 @@ class Session(Editing):
                 f"The attempt at {call.key} ({call.call.name}) may still be running, {age} after its start. Wait until its "
                 "process has ended, settle it as completed or failed, or pass force=True if you know that it did not run."
             )
+
+    # The whole log ----------------------------------------------------------------------------
+
+    def verify(self, watch: Watch | None = None) -> Verified:
+        """Whether the log is as it was written, with what it shares; `suture.verify` says what is told and what raised."""
+        return verify(self.store, self.id, watch)
+
+    def erase(self, entry_id: str) -> None:
+        """Take the body of an entry out of the store, for privacy; its hash stays, so the chain holds. Repeats do nothing.
+
+        Of a shared entry it is taken from all that share it. Requests are valid afterwards, and `findings` names the place;
+        no call is run because something was erased. What other entries say of it (approval requests, corrections,
+        summaries) stays in those. Other handles that have read it, and a run that is on, keep what they read.
+
+        Raises:
+            SessionNotFound: there is no such session, or no such entry in it.
+            InvalidEdit: the entry says what the session was forked off.
+        """
+        self.log.erase(entry_id)
+        with self.lock:
+            self.state, self._whole, self._opened = State(), None, False
+
+    def fork(self, at: int | None = None, id: str | None = None) -> Session:
+        """A new session that shares this one's past up to position `at` (its end when left out) and goes on by itself.
+
+        It costs one entry, however long the past is. Calls without a result there are closed in it: neither authority nor
+        pending work goes over, and this session is as it was. A missing `id` becomes a new UUID.
+
+        Raises:
+            SessionNotFound: nothing was written to this session.
+            InvalidEdit: there is no such position, or a session of that id.
+        """
+        child = self.log.fork(at, str(uuid.uuid4()) if id is None else id)
+        fork = Session(child.store, child.session_id, heal=self.heal, ids=self.message_id)
+        fork.log = child
+        return fork
 
 
 # Rules ----------------------------------------------------------------------------------------
@@ -590,10 +644,6 @@ def _as_message(entry: Draft) -> MessageBody:
         raise InvalidEdit(f"The body is no message: {error.__cause__}. `append_message` takes one that is.") from error
     assert isinstance(body, MessageBody)
     return body
-
-
-def _not_found(id: str) -> str:
-    return f"The store holds no session {id!r}. `suture sessions --store URL` lists those it has."
 
 
 def _json(body: bytes) -> object:

@@ -13,6 +13,7 @@ from suture.session.choices import Ids
 from suture.session.family import Child
 from suture.session.listeners import Listener
 from suture.session.plain import Session, final_answer
+from suture.session.verifying import Verified, Watch
 from suture.session.waiting import Approval, StartedCall
 from suture.session.worker import in_thread
 from suture.stores.base import SessionInfo, Store
@@ -124,6 +125,10 @@ class AsyncSession:
         """As `Session.info`."""
         return await in_thread(self.plain.info)
 
+    async def forked_from(self) -> tuple[str, int] | None:
+        """As `Session.forked_from`."""
+        return await in_thread(self.plain.forked_from)
+
     async def orphaned_tool_call_ids(self) -> list[str]:
         """As `Session.orphaned_tool_call_ids`."""
         return await in_thread(self.plain.orphaned_tool_call_ids)
@@ -217,6 +222,22 @@ class AsyncSession:
     async def interrupt(self, reason: str | None = None, by: str | None = None) -> Entry:
         """As `Session.interrupt`."""
         return await in_thread(self.plain.interrupt, reason, by)
+
+    async def export(self, format: str) -> object:
+        """As `Session.export`."""
+        return await in_thread(self.plain.export, format)
+
+    async def erase(self, entry_id: str) -> None:
+        """As `Session.erase`."""
+        await in_thread(self.plain.erase, entry_id)
+
+    async def verify(self, watch: Watch | None = None) -> Verified:
+        """As `Session.verify`; `watch` is called in a worker thread."""
+        return await in_thread(self.plain.verify, watch)
+
+    async def fork(self, at: int | None = None, id: str | None = None) -> AsyncSession:
+        """As `Session.fork`."""
+        return AsyncSession.of(await in_thread(self.plain.fork, at, id))
 
     async def approve(
         self,

@@ -252,3 +252,20 @@ class Store(Protocol):
     def close(self) -> None:
         """Let go of files and connections. A repeat does nothing."""
         ...
+
+
+@runtime_checkable
+class Layered(Protocol):
+    """A store that keeps what it is given in another one, in a form of its own, such as encrypted."""
+
+    @property
+    def inner(self) -> Store:
+        """The store inside."""
+        ...
+
+
+def innermost(store: Store) -> Store:
+    """The store that holds what is kept, in the form over which chains are made."""
+    while isinstance(store, Layered):
+        store = store.inner
+    return store

@@ -21,7 +21,7 @@ import suture.stores.rules as rules
 from suture.canonical import canonical
 from suture.entries import Draft, Entry
 from suture.errors import Conflict
-from suture.stores.base import Claim, Meta, SessionInfo, Status, boundary_of, link, seal
+from suture.stores.base import Claim, Meta, SessionInfo, Status, boundary_of, link, seal, status_of
 from suture.stores.database import Database
 
 VERSIONS = (
@@ -75,9 +75,23 @@ VERSIONS = (
     -- Of id, head and chain, under the key of the store; blank without one.
     ALTER TABLE sessions ADD COLUMN seal BLOB NOT NULL DEFAULT x'';
     """,
+    """
+    -- The status that the open marks make of a session while nobody runs it.
+    ALTER TABLE sessions ADD COLUMN waits TEXT NOT NULL DEFAULT 'idle';
+    UPDATE sessions SET waits = coalesce((
+        SELECT CASE min(CASE substr(mark, 1, instr(mark, ':') - 1)
+                WHEN 'run' THEN 1 WHEN 'approval' THEN 2 WHEN 'started' THEN 3
+                WHEN 'inbox' THEN 4 WHEN 'decided' THEN 4 WHEN 'settled' THEN 4 ELSE 5 END)
+            WHEN 1 THEN 'abandoned' WHEN 2 THEN 'awaiting_approval' WHEN 3 THEN 'unknown_outcome'
+            WHEN 4 THEN 'inbox_waiting' ELSE 'idle' END
+        FROM marks WHERE session = sessions.key), 'idle');
+    CREATE INDEX sessions_by_waits ON sessions (waits, id);
+    CREATE INDEX sessions_claimed ON sessions (id) WHERE owner IS NOT NULL;
+    DROP INDEX marks_by_mark;
+    """,
 )
 
-_ROW = "SELECT key, head, chain, epoch, owner, ttl, expires, meta, seal FROM sessions WHERE id = ?"
+_ROW = "SELECT key, head, chain, epoch, owner, ttl, expires, meta, seal, waits FROM sessions WHERE id = ?"
 _NEW_ROW = "INSERT INTO sessions (id, meta, created, updated, seal) VALUES (?, ?, ?, ?, ?)"
 _WRITE_ROW = "UPDATE sessions SET head = ?, chain = ?, expires = ?, meta = ?, updated = ?, seal = ? WHERE key = ?"
 _NEW_ENTRY = "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)"
@@ -92,14 +106,6 @@ _INFOS = """
     SELECT s.id, head, chain, epoch, owner, expires, meta, created, updated, seal, mark, seq
     FROM ({sessions}) AS s LEFT JOIN marks AS m ON m.session = s.key ORDER BY s.id, seq, mark"""
 _ONE_INFO = _INFOS.format(sessions="SELECT * FROM sessions WHERE id = ?")
-
-# The kinds of marks, one of which a session of that status has; a listing looks at no others.
-_KINDS: dict[Status, tuple[str, ...]] = {
-    "awaiting_approval": ("approval",),
-    "unknown_outcome": ("started",),
-    "inbox_waiting": ("inbox", "decided", "settled"),
-    "abandoned": ("run",),
-}
 
 _PAGE = 200
 _FIRST_PAUSE, _LAST_PAUSE = 0.02, 0.1
@@ -121,6 +127,7 @@ class _Row(NamedTuple):
     expires: float = 0.0
     meta: bytes = rules.NO_META
     seal: bytes = b""
+    waits: Status = "idle"
 
 
 class SqliteStore:
@@ -180,8 +187,7 @@ class SqliteStore:
         return found[:limit]
 
     def _page(self, status: Status | None, meta: Meta | None, after: str | None, size: int) -> list[SessionInfo]:
-        where, bindings = _candidates(status, meta, after)
-        query = _INFOS.format(sessions=f"SELECT * FROM sessions WHERE {where} ORDER BY id LIMIT :size")
+        query, bindings = _listing(status, meta, after)
         return self._database.read(lambda db: list(_infos(db.execute(query, {**bindings, "size": size}).fetchall())))
 
     def claim(self, session_id: str, owner: str, ttl: float) -> Claim:
@@ -314,11 +320,17 @@ def _insert(
 
 
 def _move_marks(db: apsw.Connection, row: _Row, drafts: Sequence[Draft]) -> None:
+    if not any(draft.opens or draft.closes for draft in drafts):
+        return
     for seq, draft in enumerate(drafts, row.head + 1):
         for mark in draft.closes:
             db.execute("DELETE FROM marks WHERE session = ? AND mark = ?", (row.key, mark))
         for mark in draft.opens:
             db.execute(_NEW_MARK, (row.key, mark, seq))
+    marks = {mark: 0 for (mark,) in db.execute("SELECT mark FROM marks WHERE session = ?", (row.key,))}
+    waits = status_of(marks, running=False)
+    if waits != row.waits:
+        db.execute("UPDATE sessions SET waits = ? WHERE key = ?", (waits, row.key))
 
 
 def _repeated(db: apsw.Connection, row: _Row, drafts: Sequence[Draft], otherwise: Conflict) -> int:
@@ -364,21 +376,26 @@ def _delete(db: apsw.Connection, session_id: str) -> None:
         db.execute("UPDATE deleted SET entries = entries + ?, epoch = max(epoch, ?)", (row.head, row.epoch))
 
 
-def _candidates(status: Status | None, meta: Meta | None, after: str | None) -> tuple[str, dict[str, Binding]]:
-    """A condition that holds for every session that is to be listed, and for few others, and what it binds."""
+def _listing(status: Status | None, meta: Meta | None, after: str | None) -> tuple[str, dict[str, Binding]]:
+    """A query for `size` sessions, that finds all that are to be listed and few others, and what it binds.
+
+    The order of an index is that of ids, so that a page costs what is on it, however many sessions there are.
+    """
     bindings: dict[str, Binding] = {"after": after or ""}
     wanted = ["id >= :after" if after is None else "id > :after"]
-    if status in _KINDS:
-        # ';' follows ':', so this covers the kind alone and all of its marks.
-        ranges = " OR ".join(f"mark >= '{kind}' AND mark < '{kind};'" for kind in _KINDS[status])
-        wanted.append(f"key IN (SELECT session FROM marks WHERE {ranges})")
+    table = "sessions"
     if status == "running":
+        table = "sessions INDEXED BY sessions_claimed"
         wanted.append("owner IS NOT NULL")
+    elif status is not None:
+        table = "sessions INDEXED BY sessions_by_waits"
+        wanted.append("waits = :waits")
+        bindings["waits"] = status
     # Meta is kept as canonical JSON, in which a pair has one text.
     for index, (key, value) in enumerate((meta or {}).items()):
         wanted.append(f"instr(meta, :pair{index})")
         bindings[f"pair{index}"] = canonical({key: value})[1:-1]
-    return " AND ".join(wanted), bindings
+    return _INFOS.format(sessions=f"SELECT * FROM {table} WHERE {' AND '.join(wanted)} ORDER BY id LIMIT :size"), bindings
 
 
 # Rows -----------------------------------------------------------------------------------------

@@ -1,0 +1,259 @@
+"""The log of a session as it is read: of a fork what it shares with its parent, then what is its own.
+
+A store counts each session's own entries from 1. A fork shows its parent's entries up to the place where it was made, under
+the parent's positions, and its own behind them, so that whatever names a position (call keys, boundaries, edits) means the
+same in both. Here, and nowhere else, positions are translated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+import suture.stores.rules as rules
+from suture.entries import Draft, Entry, Fork, draft, mark, read
+from suture.errors import Conflict, Corrupt, InvalidEdit, SessionNotFound
+from suture.session.clock import new_id, now
+from suture.session.near import did_you_mean, not_found
+from suture.stores.base import Claim, Meta, SessionInfo, Store, boundary_of, key_of
+
+
+class Stretch(NamedTuple):
+    """The entries of a session that stand in a log up to the position `upto`; its first own one stands behind `offset`."""
+
+    session_id: str
+    offset: int
+    upto: int
+
+
+def origin_of(session_id: str, first: Entry) -> Fork | None:
+    """Where a session was forked off, from its first entry; None when it was not.
+
+    Raises:
+        Corrupt: it was, and the entry does not say where any more.
+    """
+    if first.kind != "fork":
+        return None
+    if first.erased:
+        raise Corrupt(f"session {session_id!r} is a fork, and the entry that names its parent was erased.")
+    body = read(first)
+    assert isinstance(body, Fork)
+    return body
+
+
+def shifted(entry: Entry, offset: int) -> Entry:
+    """The entry under its position in a log."""
+    return msgspec.structs.replace(entry, seq=entry.seq + offset) if offset else entry
+
+
+class SessionLog:
+    """The log of one session of a store. All positions that go in or come out are those of the log as it is read."""
+
+    def __init__(self, store: Store, session_id: str) -> None:
+        self.store = store
+        self.session_id = session_id
+        # Neither ever changes: what a session was forked off, known once it has an entry, and what it shares.
+        self._is_known = False
+        self._origin: Fork | None = None
+        self._past: tuple[Stretch, ...] | None = None
+
+    @property
+    def _offset(self) -> int:
+        return self._origin.at if self._origin is not None else 0
+
+    # Reading ----------------------------------------------------------------------------------
+
+    def read(self, after: int = 0, limit: int | None = None) -> list[Entry]:
+        """The entries behind `after`, in order; none for an unknown session.
+
+        Raises:
+            SessionNotFound: what is to be read lies in a session that this one was forked off, and that is gone.
+        """
+        if not self._is_known and after <= 0:
+            entries = self.store.read(self.session_id, 0, limit)
+            if not entries or self._learn(entries[0]) is None:
+                return entries
+        self.origin()
+        found = self._read_past(after, limit) if after < self._offset else []
+        left = None if limit is None else limit - len(found)
+        own = self.store.read(self.session_id, max(after - self._offset, 0), left) if left != 0 else []
+        return found + [shifted(entry, self._offset) for entry in own]
+
+    def _read_past(self, after: int, limit: int | None) -> list[Entry]:
+        found: list[Entry] = []
+        for session_id, offset, upto in self.past():
+            start = max(after, offset, 0)
+            wanted = upto - start if limit is None else min(upto - start, limit - len(found))
+            if wanted <= 0:
+                continue
+            # Where an entry cannot be read, one that is not shared comes with the rest.
+            entries = [one for one in self.store.read(session_id, start - offset, wanted) if one.seq <= upto - offset]
+            last = entries[-1].seq if entries else start - offset
+            if last < start - offset + wanted:
+                raise self._gone(session_id, f"holds {last} of the {upto - offset} entries")
+            found += [shifted(entry, offset) for entry in entries]
+        return found
+
+    def origin(self) -> Fork | None:
+        """Where the session was forked off; None when it was not, or has no entry yet."""
+        if not self._is_known:
+            for first in self.store.read(self.session_id, 0, 1):
+                self._learn(first)
+        return self._origin
+
+    def _learn(self, first: Entry) -> Fork | None:
+        self._origin = origin_of(self.session_id, first)
+        self._is_known = True
+        return self._origin
+
+    def past(self) -> tuple[Stretch, ...]:
+        """What the session shares, oldest first.
+
+        Raises:
+            SessionNotFound: a session that this one was forked off is gone.
+        """
+        if self._past is None:
+            found: list[Stretch] = []
+            fork = self.origin()
+            while fork is not None:
+                parent, upto = fork.parent, fork.at
+                first = self.store.read(parent, 0, 1)
+                if not first:
+                    raise self._gone(parent, "is not in the store")
+                fork = origin_of(parent, first[0])
+                offset = fork.at if fork is not None else 0
+                if offset >= upto:
+                    raise Corrupt(f"session {self.session_id!r} shares {upto} entries with {parent!r}, which begins later.")
+                found.append(Stretch(parent, offset, upto))
+            self._past = tuple(reversed(found))
+        return self._past
+
+    def _gone(self, parent: str, what: str) -> SessionNotFound:
+        return SessionNotFound(
+            f"session {self.session_id!r} is a fork of {parent!r} and shares its past, which is gone: {parent!r} {what} "
+            "any more. A parent must be kept as long as its forks; restore it, or delete the fork."
+        )
+
+    def info(self) -> SessionInfo | None:
+        """What the store knows of the session, under positions of the log."""
+        info = self.store.info(self.session_id)
+        if info is None or info.head == 0 or (origin := self.origin()) is None:
+            return info
+        marks = {name: seq + origin.at for name, seq in info.marks.items()}
+        if origin.compaction is not None:
+            shared = (name for name, seq in info.marks.items() if seq == 1 and name.startswith("boundary:"))
+            marks |= dict.fromkeys(shared, origin.compaction)
+        return msgspec.structs.replace(info, head=info.head + origin.at, marks=marks)
+
+    def news(self, after: int, timeout: float) -> bool:
+        """Wait until something stands behind `after`; whether it does."""
+        self.origin()
+        return self.store.news(self.session_id, after - self._offset, timeout)
+
+    # Writing ----------------------------------------------------------------------------------
+
+    def append(
+        self,
+        drafts: Sequence[Draft],
+        *,
+        expect: int | None = None,
+        epoch: int | None = None,
+        meta: Meta | None = None,
+    ) -> int:
+        """Append a batch; return its last position. As `Store.append` otherwise."""
+        self.origin()
+        known = None if expect is None else expect - self._offset
+        last = self.store.append(self.session_id, drafts, expect=known, epoch=epoch, meta=meta)
+        if not self._is_known and last == len(drafts) > 0:
+            first = drafts[0]
+            self._learn(Entry(1, first.id, first.kind, first.at, first.body))
+        self.origin()  # when others wrote first, they may have made a fork of it
+        return last + self._offset
+
+    def claim(self, owner: str, ttl: float) -> Claim:
+        """Claim the session, as `Store.claim` says."""
+        return self.store.claim(self.session_id, owner, ttl)
+
+    def erase(self, entry_id: str) -> None:
+        """Replace an entry's body by nothing, where it is held: of one that is shared also for all who share it.
+
+        Raises:
+            SessionNotFound: there is no such session, or no such entry in its log.
+            InvalidEdit: the entry says what the session was forked off.
+        """
+        if self.store.info(self.session_id) is None:
+            raise not_found(self.store, self.session_id)
+        held, entry = self._find(entry_id)
+        if entry.kind == "fork":
+            raise InvalidEdit(
+                f"Entry {entry_id!r} says what session {held!r} was forked off; without it the session could not be read. "
+                "Delete the session instead."
+            )
+        self.store.erase(held, entry_id)
+
+    def _find(self, entry_id: str) -> tuple[str, Entry]:
+        """An entry of the log, and the session that holds it."""
+        ids: list[str] = []
+        for session_id, first, last in ((one.session_id, 0, one.upto - one.offset) for one in self._stretches()):
+            after = first
+            while after < last and (page := self.store.read(session_id, after, min(_PAGE, last - after))):
+                for entry in page:
+                    if entry.id == entry_id:
+                        return session_id, entry
+                    ids.append(entry.id)
+                after = page[-1].seq
+        meant = did_you_mean(entry_id, ids)
+        raise SessionNotFound(
+            f"Session {self.session_id!r} has no entry {entry_id!r}.{meant} `session.entries()` lists those it has."
+        )
+
+    def _stretches(self) -> tuple[Stretch, ...]:
+        """The log as stretches, its own end first, since what is looked for was mostly written lately."""
+        info = self.info()
+        head = info.head if info is not None else 0
+        return (Stretch(self.session_id, self._offset, head), *reversed(self.past()))
+
+    # Forks ------------------------------------------------------------------------------------
+
+    def fork(self, at: int | None, id: str) -> SessionLog:
+        """A new session that shares this log up to `at`, its end when left out: one entry, however long the log is.
+
+        Raises:
+            SessionNotFound: this session holds nothing.
+            InvalidEdit: the log has no position `at`, or there is a session `id` that holds something.
+            WrongKey: this session is kept under a key, and the store has none.
+        """
+        info = self.info()
+        if info is None or info.head == 0:
+            raise not_found(self.store, self.session_id)
+        at = info.head if at is None else at
+        if not 1 <= at <= info.head:
+            raise InvalidEdit(f"session {self.session_id!r} has no position {at} to fork at; it has 1 to {info.head}.")
+        if info.seal and key_of(self.store) is None:
+            raise rules.wrong_key(self.session_id, info.seal, None)
+        child = SessionLog(self.store, id)
+        try:
+            child.append((self._fork_entry(at, info),), expect=0)
+        except Conflict as error:
+            raise InvalidEdit(f"The store holds a session {id!r} already. Fork under another id.") from error
+        child._past = (*(one for one in self.past() if one.upto < at), self._holder(at)._replace(upto=at))
+        return child
+
+    def _holder(self, at: int) -> Stretch:
+        """The stretch that holds a position."""
+        return next((one for one in self.past() if at <= one.upto), Stretch(self.session_id, self._offset, at))
+
+    def _fork_entry(self, at: int, info: SessionInfo) -> Draft:
+        held = self._holder(at)
+        entry = next(iter(self.read(at - 1, 1)))
+        boundary = boundary_of(info.marks)
+        compaction = info.marks.get(mark("boundary", str(boundary)))
+        if compaction is None or compaction > at:
+            return draft(new_id(), now(), Fork(held.session_id, at, entry.chain.hex()))
+        body = Fork(held.session_id, at, entry.chain.hex(), compaction)
+        return draft(new_id(), now(), body, (mark("boundary", str(boundary)),))
+
+
+_PAGE = 200

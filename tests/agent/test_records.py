@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -188,6 +190,27 @@ def test_many_threads_append_and_each_entry_has_a_place_of_its_own() -> None:
     data = [entry.data for entry in session.entries()]
     assert sorted(data) == [[n, m] for n in range(4) for m in range(5)]  # type: ignore[type-var]
     assert session.refresh().head == 20
+
+
+@pytest.mark.spec("S94", "M-8")
+def test_a_log_in_a_file_has_whole_lines_whoever_writes(tmp_path: Path) -> None:
+    """Two stores on one directory append at once: a line for each entry, none torn or glued; no file is an empty log."""
+    url = f"jsonl:///{tmp_path}/logs"
+    with closing(suture.open_store(url)) as one, closing(suture.open_store(url)) as other:
+        assert Session(one, "s").messages == []
+
+        def write(store: Store) -> None:
+            for n in range(25):
+                Session(store, "s").append("note", {"n": n, "text": "x" * 5_000})
+
+        writers = [threading.Thread(target=write, args=(store,)) for store in (one, other)]
+        for writer in writers:
+            writer.start()
+        for writer in writers:
+            writer.join(60)
+        assert [entry.seq for entry in Session(one, "s").entries()] == list(range(1, 51))
+    lines = [json.loads(line) for line in (tmp_path / "logs" / "s.jsonl").read_bytes().splitlines()]
+    assert sorted(line["body"]["n"] for line in lines if "seq" in line) == sorted([*range(25)] * 2)
 
 
 # Messages -------------------------------------------------------------------------------------

@@ -255,6 +255,7 @@ def test_a_call_that_is_edited_before_its_turn_runs_as_it_is_then() -> None:
     """It was prepared with other arguments, and those are not what is run."""
     session, model = run_with(lambda ctx: with_second(ctx, ToolCall("c2", "act", {"n": 22})), calls(1, 2))
     assert ran(session) == [1, 22]
+    assert [entry.kind for entry in session.entries()].count("tool_started") == 2
     assert shape(model.requests[1].messages)[2:] == ["t(c1):did 1", "t(c2):did 22"]
 
 

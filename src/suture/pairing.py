@@ -158,12 +158,11 @@ class Pairing:
         assert held is not None
         self._settle(turn, index, Answer(held.position, result))
 
-    def restate_stray(self, position: int, result: ToolResult) -> bool:
-        """What no call took has other words now; whether there is such a result, which a call may still take."""
+    def restate_stray(self, position: int, result: ToolResult) -> None:
+        """What no call took has other words now; a call may still take it."""
         strays = self._strays.get(result.call_id, {})
         if position in strays:
             strays[position] = Answer(position, result)
-        return position in strays
 
     def add_whole_turn(self, position: int, calls: Sequence[ToolCall], results: Sequence[Message]) -> bool:
         """A turn whose results stand directly behind it, when that is all there is to say: one for each call, in order,

@@ -61,6 +61,17 @@ def test_what_is_sent_after_an_edit(hazard: str, write: Write, sent: list[str]) 
     assert shape(grown.request()) == shape(log.state.request()) == sent, hazard
 
 
+@pytest.mark.parametrize("key", [None, "9:0"], ids=["by id", "by a key of no call"])
+def test_a_result_of_no_call_is_edited(key: str | None) -> None:
+    """No request shows it, so that what it says now is reported as well."""
+    log = Log()
+    log.edit(log.result("c1", "old", key=key), parts=words("new"))
+    assert [(one.code, one.sentence.rpartition(": ")[2]) for one in log.state.findings] == [
+        ("RESULT_ORPHAN", "old"),
+        ("RESULT_ORPHAN", "new"),
+    ]
+
+
 REFUSED: list[tuple[str, Write, str]] = [
     ("a place that is none", lambda log: log.edit(99, parts=words("x")), "EDIT_UNKNOWN"),
     ("no message", lambda log: (log.begun(), log.edit(6, parts=words("x"))), "EDIT_UNKNOWN"),

@@ -159,8 +159,8 @@ def _edit_result(talk: Conversation, edit: Applied, new: ToolResult) -> None:
     talk.recorded[edit.target] = new
     call = talk.answering.get(edit.target)
     if call is None:
-        if talk.pairing.restate_stray(edit.target, new):
-            talk.find(edit.seq, "RESULT_ORPHAN", f"no call wants the result at {edit.target}, which was edited: {new.text}")
+        talk.pairing.restate_stray(edit.target, new)
+        talk.find(edit.seq, "RESULT_ORPHAN", f"no call wants the result at {edit.target}, which was edited: {new.text}")
     elif talk.counts(edit.target):
         talk.pairing.restate(call.turn.paired, call.slot, new)
         talk.timeline.forget(call.turn)

@@ -266,8 +266,8 @@ REFUSALS: list[tuple[str, Callable[[Session], object], type[Exception], str]] = 
     ("decided the other way", lambda s: (s.deny("c1", by="bob"), s.approve("c1")), suture.AlreadyDecided, "The call 3:0 (pay) was denied by bob before, and that decision stands."),
     ("approved with other arguments", lambda s: (s.approve("c1", arguments={"total": 5}), s.approve("c1")), suture.AlreadyDecided, "The call 3:0 (pay) was approved with other arguments before"),
     ("a blank steer", lambda s: s.steer(" \n"), suture.InvalidEdit, "A steer needs words; this one is blank."),
-    ("settling what is not lost", lambda s: s.settle("c1", "completed"), suture.InvalidEdit, "The call 3:0 (pay) is parked, and waits for no settlement. `unknown_outcomes()` lists those that do."),
-    ("settling nothing", lambda s: s.settle("x", "completed"), suture.InvalidEdit, "The session has no call 'x'. Name a call by its key, such as 12:0, or by its wire id."),
+    ("settling what is not lost", lambda s: s.settle("c1", "completed"), suture.InvalidEdit, "The call 3:0 (pay) is parked, and waits for no settlement. Those that wait: none."),
+    ("settling nothing", lambda s: s.settle("x", "completed"), suture.InvalidEdit, "No call 'x' waits for a settlement. Those that wait: none."),
     ("no outcome", lambda s: s.settle("c1", "maybe"), suture.InvalidEdit, "'maybe' is no outcome; say completed, failed or released."),  # type: ignore[arg-type]
     ("a kind of suture's own", lambda s: s.append("approval_decision", {"approved": True}), suture.InvalidEdit, "'approval_decision' is a kind of suture's own"),
     ("a body that is no JSON", lambda s: s.append("mine", {"at": {1, 2}}), suture.NotJson, "$.at: set is not JSON; convert it to text, a list or a dict first."),

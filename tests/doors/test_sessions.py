@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 from pathlib import Path
 
 import pytest
 
 import suture as library
-from suture.stores import Draft
+from suture.stores import Draft, EncryptedStore
 from suture.testing import ScriptedModel
-from tests.doors.conftest import PROMPT, digest_of
+from tests.doors.conftest import PROMPT, digest_of, gift, play
 from tests.doors.shell import on_terminal, suture
 from tests.judges import FORMATS, assert_valid
 
@@ -47,6 +49,37 @@ def test_sessions_as_one_document(url: str) -> None:
         "status",
         "updated_at",
     ]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        (("tenant=acme",), ["a", "b"]),
+        (("tenant=acme", "vip=true"), ["a"]),
+        (('tenant="42"',), ["c"]),
+        (("tenant=42",), []),
+        (("vip=yes",), []),
+    ],
+)
+def test_sessions_are_found_by_their_meta(tmp_path: Path, wanted: tuple[str, ...], found: list[str]) -> None:
+    """A value is JSON, or else a text; several must all hold; `show` has what there is."""
+    url = f"sqlite:///{tmp_path}/agent.db"
+    store = library.open_store(url)
+    for id, meta in {"a": {"tenant": "acme", "vip": True}, "b": {"tenant": "acme"}, "c": {"tenant": "42"}}.items():
+        library.Session(store, id, meta=meta)
+    store.close()
+    options = [word for pair in wanted for word in ("--meta", pair)]
+    said = suture("sessions", *options, "--store", url, "--json")
+    assert [one["id"] for one in said.json["sessions"]] == found
+    if found == ["a"]:
+        assert '\n  {"tenant": "acme", "vip": true}\n' in suture("show", "a", "--store", url).out
+
+
+def test_a_meta_filter_without_a_value_is_told(url: str) -> None:
+    """It says how one looks."""
+    said = suture("sessions", "--meta", "tenant", "--store", url)
+    assert said.status == 2
+    assert "'tenant' has no '='. Say, for example, tenant=acme." in said.err
 
 
 def test_no_sessions_are_no_error(url: str) -> None:
@@ -124,7 +157,7 @@ def test_a_meta_option_that_is_no_pair(url: str) -> None:
                 '3:0  send_gift(to="slow", total=9), started ',
             ],
         ),
-        ("steered", ["steered  inbox_waiting, needs a runner, 1 entries", "Inbox", "Be quick."]),
+        ("steered", ["steered  inbox_waiting, needs a runner, 1 entry,", "Inbox", "Be quick."]),
     ],
 )
 def test_show_puts_calls_beside_their_results(url: str, session: str, lines: list[str]) -> None:
@@ -220,6 +253,36 @@ def test_approvals_show_what_a_person_needs(url: str, named: tuple[str, ...]) ->
     assert sorted(found["parameters"]["properties"]) == ["to", "total"]
 
 
+def test_what_waits_too_long_says_so(tmp_path: Path) -> None:
+    """Of a request that has expired no command is shown which would be refused; what comes of it is."""
+    url = f"sqlite:///{tmp_path}/agent.db"
+
+    @library.tool(effect="external", needs_approval=True, approval_expires=0.001)
+    def pay(total: int) -> str:
+        """Pay."""
+        return f"paid {total}"
+
+    store = library.open_store(url)
+    script = ScriptedModel([{"calls": [{"id": "c1", "name": "pay", "arguments": {"total": 900}}]}])
+    library.Agent(script, tools=[pay], session=library.Session(store, "late")).run("Pay.")
+    store.close()
+    said = suture("approvals", "--store", url)
+    assert said.out.splitlines()[-1].endswith("; the next run answers that it was not run")
+    assert "suture approve" not in said.out
+    assert "nobody decided until " in suture("show", "late", "--store", url).out
+
+
+def test_a_command_to_copy_is_one_for_a_shell(tmp_path: Path) -> None:
+    """Whatever stands in ids and URLs, the shown command runs as it stands, unbroken on a narrow terminal."""
+    url, id = f"sqlite:///{tmp_path}/agent of ann & bob.db", "order 42; $HOME 'x'"
+    store = library.open_store(url)
+    play(store, id, gift("ann", 900))
+    store.close()
+    for said in (suture("approvals", "--store", url), on_terminal("approvals", "--store", url, NO_COLOR="1")):
+        (line,) = [each.strip() for each in said.out.splitlines() if each.strip().startswith("suture approve")]
+        assert shlex.split(line) == ["suture", "approve", id, "3:0", "--store", url]
+
+
 def test_no_approvals_are_no_error(url: str) -> None:
     """Nothing waits, and that is said beside the empty answer."""
     said = suture("approvals", "done", "--store", url)
@@ -259,6 +322,20 @@ def test_an_id_that_is_nearly_one_names_it(url: str, id: str, near: str) -> None
     said = suture("show", id, "--store", url)
     assert said.status == 2
     assert said.err.endswith(f"lists those it has. Near it: {near}.\n")
+
+
+@pytest.mark.parametrize("command", [one for one in LOOKING if one != ("sessions",)], ids=" ".join)
+def test_an_encrypted_session_does_not_look_empty(tmp_path: Path, command: tuple[str, ...]) -> None:
+    """No command shows it as if nothing were in it, or writes into it what is not encrypted."""
+    url = f"sqlite:///{tmp_path}/agent.db"
+    inside = library.open_store(url)
+    play(EncryptedStore(inside, {"k": os.urandom(32)}), "nobody", gift("ann", 900))
+    before = inside.read("nobody")
+    said = suture(*command, "--store", url)
+    assert (said.status, said.out) == (2, "")
+    assert said.err.startswith("Error: Session 'nobody' is encrypted, and commands have no keys for bodies.")
+    assert inside.read("nobody") == before
+    inside.close()
 
 
 def test_show_tells_of_children_and_tokens(tmp_path: Path) -> None:

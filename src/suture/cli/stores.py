@@ -82,7 +82,7 @@ def opened(url: str) -> Iterator[Store]:
     import suture
 
     require_shared(url)
-    _require_there(url)
+    _require_made(url)
     store = suture.open_store(url, key=given_key())
     try:
         yield store
@@ -101,14 +101,24 @@ def session_at(url: str, id: str) -> Iterator[Session]:
     import suture
 
     with opened(url) as store:
-        session = suture.Session(store, id)
-        try:
-            session.info()
-        except SessionNotFound as error:
-            near = _near(store, id)
-            raise SessionNotFound(f"{error} Near it: {', '.join(map(repr, near))}." if near else str(error)) from error
+        require_there(store, id)
         require_plain(store, id)
-        yield session
+        yield suture.Session(store, id)
+
+
+def require_there(store: Store, id: str) -> None:
+    """Refuse an id that the store has no session of, and name those that are near it.
+
+    Raises:
+        SessionNotFound: it has none.
+    """
+    import suture
+
+    try:
+        suture.Session(store, id).info()
+    except SessionNotFound as error:
+        near = _near(store, id)
+        raise SessionNotFound(f"{error} Near it: {', '.join(map(repr, near))}." if near else str(error)) from error
 
 
 def require_plain(store: Store, id: str) -> None:
@@ -133,7 +143,7 @@ def _near(store: Store, id: str) -> list[str]:
     return get_close_matches(id, known, n=3)
 
 
-def _require_there(url: str) -> None:
+def _require_made(url: str) -> None:
     """Refuse a URL at which no store was made yet."""
     path = next((url.removeprefix(start) for start in _ON_DISK if url.startswith(start)), None)
     if path is not None and not _is_there(unquote(path)):

@@ -39,15 +39,16 @@ def ran(folder: Path, *parts: str) -> str:
 
 def typed(page: str, folder: Path) -> list[Said]:
     """What each command of a page says, one after the other; `export` holds for those behind it."""
-    names: dict[str, str] = {}
+    store = ""
     said: list[Said] = []
     for line in filter(None, blocks(page, "sh").splitlines()):
         program, *words = shlex.split(line)
         if program == "export":
-            names |= dict(word.split("=", 1) for word in words)
+            name, _, store = words[0].partition("=")
+            assert name == "SUTURE_STORE"
         else:
             assert program == "suture"
-            said.append(suture(*words, cwd=folder, **names))
+            said.append(suture(*words, cwd=folder, SUTURE_STORE=store))
     return said
 
 

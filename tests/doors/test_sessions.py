@@ -323,12 +323,29 @@ def test_an_encrypted_session_does_not_look_empty(tmp_path: Path, command: tuple
     """No command shows it as if nothing were in it, or writes into it what is not encrypted."""
     url = f"sqlite:///{tmp_path}/agent.db"
     inside = library.open_store(url)
-    play(EncryptedStore(inside, {"k": os.urandom(32)}), "nobody", gift("ann", 900))
-    before = inside.read("nobody")
-    said = suture(*command, "--store", url)
-    assert (said.status, said.out) == (2, "")
-    assert said.err.startswith("Error: Session 'nobody' is encrypted, and commands have no keys for bodies.")
-    assert inside.read("nobody") == before
+    sealed = EncryptedStore(inside, {"k": os.urandom(32)})
+    play(sealed, "nobody", gift("ann", 900))
+    library.Session(sealed, "nobody").fork(id="fork")
+    for id in ("nobody", "fork"):
+        before = inside.read(id)
+        said = suture(*(id if word == "nobody" else word for word in command), "--store", url)
+        assert (said.status, said.out) == (2, "")
+        assert "is encrypted, and commands have no keys for bodies." in said.err
+        assert inside.read(id) == before
+    inside.close()
+
+
+def test_chat_does_not_go_on_with_an_encrypted_session(tmp_path: Path) -> None:
+    """It would answer as if nothing had been said, and write what is not encrypted."""
+    url = f"sqlite:///{tmp_path}/agent.db"
+    inside = library.open_store(url)
+    library.Session(EncryptedStore(inside, {"k": os.urandom(32)}), "s").steer("Hello.")
+    (tmp_path / "script.json").write_text('[{"text": "Hello?"}]')
+    model = f"scripted:{tmp_path}/script.json"
+    said = suture("chat", "--model", model, "--session", "s", "--store", url, stdin=b"Go on.\n")
+    assert said.status == 2
+    assert "Session 's' is encrypted" in said.err
+    assert len(inside.read("s")) == 1
     inside.close()
 
 

@@ -112,13 +112,10 @@ def require_there(store: Store, id: str) -> None:
     Raises:
         SessionNotFound: it has none.
     """
-    import suture
-
-    try:
-        suture.Session(store, id).info()
-    except SessionNotFound as error:
+    if store.info(id) is None:
         near = _near(store, id)
-        raise SessionNotFound(f"{error} Near it: {', '.join(map(repr, near))}." if near else str(error)) from error
+        also = f" Near it: {', '.join(map(repr, near))}." if near else ""
+        raise SessionNotFound(f"The store holds no session {id!r}. `suture sessions --store URL` lists those it has.{also}")
 
 
 def require_plain(store: Store, id: str) -> None:

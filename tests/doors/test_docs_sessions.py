@@ -156,6 +156,8 @@ def test_the_page_on_looking_after_sessions(tmp_path: Path) -> None:
         play(store, "order-7", gift("slow", 9))
         play(store, "old", gift("bob", 9))
     ran(tmp_path, blocks("look-after-sessions", "python"), LOOKED_AFTER)
+    copied = suture("verify", "--store", "sqlite:///agent-copy.db", "--json", cwd=tmp_path)
+    assert (copied.status, len(copied.json["sessions"])) == (0, 3)
     said = typed("look-after-sessions", tmp_path)
     assert [(one.status, one.err) for one in said] == [(0, "")] * 9
     everything, abandoned, acme, shown, verified, steered, _, request, settled = (one.out for one in said)

@@ -106,6 +106,8 @@ def test_a_fork_is_followed_with_what_it_shares(url: str, following: Any) -> Non
     store.close()
     follower = following("fork", "--after", "5", "--json")
     assert [json.loads(follower.line())["seq"] for _ in range(3)] == [6, 7, 8]
+    words = following("fork", "--after", "7").line().split(maxsplit=2)[2]
+    assert words == "fork  of done, which it shares up to 7"
     steered(url, "fork", "Be quick.")
     entry = json.loads(follower.line())
     assert (entry["seq"], entry["kind"]) == (9, "steer")

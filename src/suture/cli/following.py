@@ -119,6 +119,8 @@ def _said(kind: str, body: object) -> str:
             return f"{status}{_because(more, 'error')}"
         case "retry", {"attempt": attempt, "error": error, "delay": delay}:
             return f"attempt {attempt} failed, again in {delay} s: {error}"
+        case "fork", {"parent": parent, "at": at}:
+            return f"of {parent}, which it shares up to {at}"
         case "compaction", {"first_kept": first, "summary": summary}:
             return f"all before {first} is summarised: {summary}"
         case _:

@@ -21,6 +21,11 @@ assert [one["role"] for one in healed.history] == ["user", "assistant", "tool", 
 assert [one.code for one in healed.changes] == ["CALL_UNANSWERED"]
 assert result.status == "awaiting_approval"
 assert session.messages[-1].text == "The gift is on its way."
+assert [message.text for message in branch][:1] == ["Send the executive box to customer 42."]
+assert session.messages[0].text == "Send the executive box to Sarah."
+assert history["messages"][0]["role"] == "user"
+assert suture.verify(store, "order-42").ok
+assert suture.open_approvals(store) == []
 assert pieces == ["You said: hello"]
 """
     script = tmp_path / "readme.py"

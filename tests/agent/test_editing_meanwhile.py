@@ -510,7 +510,7 @@ def test_a_reset_withdraws_what_waits_for_people(make: Callable[[], Session], co
     assert [finding.code for finding in session.findings()] == [code, "INBOX_WITHDRAWN"]
     with pytest.raises(suture.NoSuchApproval, match="No call 'c1' waits for a decision"):
         session.approve("c1")
-    with pytest.raises(suture.InvalidEdit, match="The session has no call 'c1'"):
+    with pytest.raises(suture.InvalidEdit, match="No call 'c1' waits for a settlement"):
         session.settle("c1", "completed")
     script = ScriptedModel([{"text": "ok"}])
     assert suture.Agent(script, tools=[pay], session=session).resume().text == "ok"

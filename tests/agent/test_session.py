@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 import suture
+from suture.canonical import canonical
 from suture.entries import Settled
 from suture.messages import Assistant, ToolCall, ToolResult, User
 from suture.replay import State
-from suture.session import Session
+from suture.session import Session, new_id, now
+from suture.stores import Draft
 from suture.stores.memory import MemoryStore
 from suture.testing import ScriptedModel
 
@@ -266,8 +268,8 @@ REFUSALS: list[tuple[str, Callable[[Session], object], type[Exception], str]] = 
     ("decided the other way", lambda s: (s.deny("c1", by="bob"), s.approve("c1")), suture.AlreadyDecided, "The call 3:0 (pay) was denied by bob before, and that decision stands."),
     ("approved with other arguments", lambda s: (s.approve("c1", arguments={"total": 5}), s.approve("c1")), suture.AlreadyDecided, "The call 3:0 (pay) was approved with other arguments before"),
     ("a blank steer", lambda s: s.steer(" \n"), suture.InvalidEdit, "A steer needs words; this one is blank."),
-    ("settling what is not lost", lambda s: s.settle("c1", "completed"), suture.InvalidEdit, "The call 3:0 (pay) is parked, and waits for no settlement. `unknown_outcomes()` lists those that do."),
-    ("settling nothing", lambda s: s.settle("x", "completed"), suture.InvalidEdit, "The session has no call 'x'. Name a call by its key, such as 12:0, or by its wire id."),
+    ("settling what is not lost", lambda s: s.settle("c1", "completed"), suture.InvalidEdit, "The call 3:0 (pay) is parked, and waits for no settlement. Those that wait: none."),
+    ("settling nothing", lambda s: s.settle("x", "completed"), suture.InvalidEdit, "No call 'x' waits for a settlement. Those that wait: none."),
     ("no outcome", lambda s: s.settle("c1", "maybe"), suture.InvalidEdit, "'maybe' is no outcome; say completed, failed or released."),  # type: ignore[arg-type]
     ("a kind of suture's own", lambda s: s.append("approval_decision", {"approved": True}), suture.InvalidEdit, "'approval_decision' is a kind of suture's own"),
     ("a body that is no JSON", lambda s: s.append("mine", {"at": {1, 2}}), suture.NotJson, "$.at: set is not JSON; convert it to text, a list or a dict first."),
@@ -301,6 +303,50 @@ def test_an_id_that_fits_two_calls_is_ambiguous() -> None:
         session.approve("c1")
     assert refused.value.keys == ("2:0", "2:1")
     assert session.approve("2:1") is not None
+
+
+def lost(session: Session) -> str:
+    """The key of a call c1 that started in a run which is dead now."""
+    session.append_message(User.of("Pay."))
+    session.append_message(Assistant((ToolCall("c1", "pay", {"total": 900}),)))
+    key = f"{session.info().head}:0"
+    started = canonical({"key": key, "effect": "external", "attempt": 1, "idempotency_key": "k"})
+    session.store.append(session.id, [Draft(new_id(), "tool_started", now(), started, (f"started:{key}",))])
+    return key
+
+
+def test_a_settlement_is_of_the_call_that_waits_for_one() -> None:
+    """An id that comes back names the one whose outcome is unknown; once it is settled, the refusal says how and by whom."""
+    session = Session(MemoryStore(), "s")
+    first = lost(session)
+    session.settle("c1", "completed", by="ann")
+    second = lost(session)
+    settled = session.settle("c1", "failed", by="bob").data
+    assert isinstance(settled, dict)
+    assert (settled["key"], first != second) == (second, True)
+    with pytest.raises(
+        suture.InvalidEdit, match=rf"The call {second} \(pay\) was settled as failed by bob before, and that"
+    ):
+        session.settle("c1", "completed")
+
+
+def test_a_settlement_that_came_second_is_not_tried_on_another_call() -> None:
+    """While it is written somebody else settles that call, and another call of that id is lost: it says who was first."""
+    session = Session(MemoryStore(), "s")
+    first = lost(session)
+    meddled: list[object] = []
+
+    class Overtaken(Session):
+        def _read(self, look: Callable[[State], Any]) -> Any:
+            found = super()._read(look)
+            if not meddled:
+                meddled.append(session.settle(first, "completed", by="ann"))
+                lost(session)
+            return found
+
+    with pytest.raises(suture.InvalidEdit, match=f"The call {first} .* was settled as completed by ann before"):
+        Overtaken(session.store, "s").settle("c1", "failed")
+    assert len(session.unknown_outcomes()) == 1
 
 
 @pytest.mark.spec("S92")

@@ -50,9 +50,10 @@ def test_deny_tells_the_model_why(url: str) -> None:
 def test_an_equal_repeat_is_nothing_and_says_so(url: str) -> None:
     """The same decision again writes nothing, and ends with 0."""
     for _ in range(2):
-        said = suture("approve", "parked", "3:0", "--store", url)
-    assert (said.status, said.out) == (0, "3:0 of parked was approved before; nothing had to be written.\n")
-    assert suture("approve", "parked", "3:0", "--store", url, "--json").json["repeat"] is True
+        said = suture("approve", "parked", "c1", "--by", "ann", "--store", url)
+    assert (said.status, said.out) == (0, "3:0 of parked was approved by ann before; nothing had to be written.\n")
+    again = suture("approve", "parked", "c1", "--store", url, "--json").json
+    assert (again["call"], again["repeat"], again["seq"]) == ("3:0", True, None)
     assert list(kinds_of(url, "parked")).count("approval_decision") == 1
 
 
@@ -104,10 +105,14 @@ NOT_OPEN = "No call '9:9' waits for a decision. Those that wait: 3:0 (send_gift)
         (
             ("settle", "parked", "3:0", "completed"),
             "InvalidEdit",
-            "is parked, and waits for no settlement. `suture show` lists those that do.",
+            "is parked, and waits for no settlement. Those that wait: none.",
         ),
         (("settle", "done", "c1", "failed"), "InvalidEdit", "is answered, and waits for no settlement."),
-        (("settle", "unknown", "9:9", "completed"), "InvalidEdit", "The session has no call '9:9'."),
+        (
+            ("settle", "unknown", "9:9", "completed"),
+            "InvalidEdit",
+            "No call '9:9' waits for a settlement. Those that wait: 3:0 (send_gift).",
+        ),
         (("settle", "unknown", "3:0", "released"), "InvalidEdit", "may still be running"),
         (
             ("settle", "unknown", "3:0", "perhaps"),

@@ -63,27 +63,6 @@ assert [message.text for message in session][-1] == "refunded 19.90"
 assert [message.id for message in session][:3] == ["u1", "a1", "a2"]
 assert session.orphaned_tool_call_ids() == []
 """,
-    "approve-from-anywhere": """
-from suture.testing import ScriptedModel
-
-store = suture.open_store("memory:")
-calls = [{"id": f"c{n}", "name": "send_gift", "arguments": {"to": "42", "total": total}} for n, total in enumerate((900, 5, 700))]
-agent = suture.Agent(ScriptedModel([{"calls": calls}, {"text": "Done."}]), tools=[send_gift])
-assert agent.run("Send.", session=suture.Session(store, "s")).status == "awaiting_approval"
-first, second = waiting(store)
-assert (first["call"], first["arguments"], second["call"]) == ("3:0", {"to": "42", "total": 900}, "3:2")
-form = {**first, "button": "yes"}
-assert decide(store, "ann", form) == decide(store, "bob", form) == (200, "Done.")
-assert decide(store, "bob", {**first, "button": "no"})[0] == 409
-assert decide(store, "bob", {**second, "button": "no", "digest": "0"})[0] == 410
-assert decide(store, "bob", {**second, "button": "no", "note": "too dear"})[0] == 200
-assert take_up(store, agent) == ["s"]
-assert take_up(store, agent) == []
-said = [message.text for message, _ in suture.Session(store, "s").replay()]
-assert said[2:5] == [
-    "sent 42 a gift for 900.0", "sent 42 a gift for 5.0", "A person decided that this call must not run: too dear."
-], said
-""",
     "check-and-review-calls": """
 assert texts == ["The call was not run: over the limit of this user; ask for less", "paid 90.0 with card ****1111"], texts
 assert ordered == ["ordered 12 tea"], ordered

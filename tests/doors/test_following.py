@@ -106,10 +106,27 @@ def test_a_fork_is_followed_with_what_it_shares(url: str, following: Any) -> Non
     store.close()
     follower = following("fork", "--after", "5", "--json")
     assert [json.loads(follower.line())["seq"] for _ in range(3)] == [6, 7, 8]
+    words = following("fork", "--after", "7").line().split(maxsplit=2)[2]
+    assert words == "fork  of done, which it shares up to 7"
     steered(url, "fork", "Be quick.")
     entry = json.loads(follower.line())
     assert (entry["seq"], entry["kind"]) == (9, "steer")
     assert follower.interrupted()[0] == 0
+
+
+def test_edits_read_as_what_they_do(url: str, following: Any) -> None:
+    """What an edit changes, takes out or puts aside stands in its line, by the places that it names."""
+    store = library.open_store(url)
+    session = library.Session(store, "edited")
+    session.set([library.User.of("Refund order 42.", id="u1"), library.User.of("Now.", id="u2")])
+    session.update(id="u1", content="Refund order 43.")
+    session.remove("u2")
+    store.close()
+    follower = following("edited")
+    lines = [follower.line().split(maxsplit=2)[2] for _ in range(5)]
+    assert lines[0] == "reset  all before is put aside"
+    assert lines[3] == 'edit  entry 2: {"parts": [{"type": "text", "text": "Refund order 43."}]}'
+    assert lines[4] == "removal  without 3"
 
 
 def test_on_a_terminal_ctrl_c_ends_it_cleanly(url: str, tmp_path: Path) -> None:

@@ -33,7 +33,8 @@ def test_a_terminal_gets_colours(url: str, command: tuple[str, ...]) -> None:
     assert said.status == 0
     assert COLOUR.search(said.out)
     assert ESCAPE not in COLOUR.sub("", said.out)
-    assert max(len(line) for line in COLOUR.sub("", said.out).splitlines()) <= COLUMNS
+    lines = [line for line in COLOUR.sub("", said.out).splitlines() if not line.startswith("  suture ")]
+    assert max(map(len, lines)) <= COLUMNS  # commands to be copied are the terminal's to break
 
 
 def test_no_color_is_respected(url: str) -> None:

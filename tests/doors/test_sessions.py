@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 from pathlib import Path
 
 import pytest
 
 import suture as library
-from suture.stores import Draft
+from suture.stores import Draft, EncryptedStore
 from suture.testing import ScriptedModel
-from tests.doors.conftest import PROMPT, digest_of
+from tests.doors.conftest import PROMPT, digest_of, gift, play
 from tests.doors.shell import on_terminal, suture
 from tests.judges import FORMATS, assert_valid
 
@@ -47,6 +49,15 @@ def test_sessions_as_one_document(url: str) -> None:
         "status",
         "updated_at",
     ]
+
+
+def test_show_has_the_meta(url: str) -> None:
+    """What a session was filed under stands with it, and nothing where there is none."""
+    store = library.open_store(url)
+    library.Session(store, "done", meta={"tenant": "acme", "vip": True})
+    store.close()
+    assert '\n  {"tenant": "acme", "vip": true}\n' in suture("show", "done", "--store", url).out
+    assert "{}" not in suture("show", "parked", "--store", url).out
 
 
 def test_no_sessions_are_no_error(url: str) -> None:
@@ -124,7 +135,7 @@ def test_a_meta_option_that_is_no_pair(url: str) -> None:
                 '3:0  send_gift(to="slow", total=9), started ',
             ],
         ),
-        ("steered", ["steered  inbox_waiting, needs a runner, 1 entries", "Inbox", "Be quick."]),
+        ("steered", ["steered  inbox_waiting, needs a runner, 1 entry,", "Inbox", "Be quick."]),
     ],
 )
 def test_show_puts_calls_beside_their_results(url: str, session: str, lines: list[str]) -> None:
@@ -211,13 +222,45 @@ def test_approvals_show_what_a_person_needs(url: str, named: tuple[str, ...]) ->
     digest = digest_of(url, "parked")
     said = suture("approvals", *named, "--store", url)
     assert (said.status, said.err) == (0, "")
-    assert said.out.startswith('3:0  send_gift(to="ann", total=900)  external\n  Send a gift.\n  session parked, asked ')
+    assert said.out.startswith(
+        '3:0  send_gift(to="ann", total=900)  external\n  Send a gift.\n  session parked, wire id c1, asked '
+    )
     assert said.out.endswith(f"  digest {digest}\n  suture approve parked 3:0 --store {url}\n")
     (found,) = suture("approvals", *named, "--store", url, "--json").json["approvals"]
     assert (found["session"], found["key"], found["digest"], found["decision"]) == ("parked", "3:0", digest, None)
     assert found["call"] == {"id": "c1", "name": "send_gift", "arguments": {"to": "ann", "total": 900}}
     assert (found["effect"], found["description"]) == ("external", "Send a gift.")
     assert sorted(found["parameters"]["properties"]) == ["to", "total"]
+
+
+def test_what_waits_too_long_says_so(tmp_path: Path) -> None:
+    """Of a request that has expired no command is shown which would be refused; what comes of it is."""
+    url = f"sqlite:///{tmp_path}/agent.db"
+
+    @library.tool(effect="external", needs_approval=True, approval_expires=0.001)
+    def pay(total: int) -> str:
+        """Pay."""
+        return f"paid {total}"
+
+    store = library.open_store(url)
+    script = ScriptedModel([{"calls": [{"id": "c1", "name": "pay", "arguments": {"total": 900}}]}])
+    library.Agent(script, tools=[pay], session=library.Session(store, "late")).run("Pay.")
+    store.close()
+    said = suture("approvals", "--store", url)
+    assert said.out.splitlines()[-1].endswith("; the next run answers that it was not run")
+    assert "suture approve" not in said.out
+    assert "nobody decided until " in suture("show", "late", "--store", url).out
+
+
+def test_a_command_to_copy_is_one_for_a_shell(tmp_path: Path) -> None:
+    """Whatever stands in ids and URLs, the shown command runs as it stands, unbroken on a narrow terminal."""
+    url, id = f"sqlite:///{tmp_path}/agent of ann & bob.db", "order 42; $HOME 'x'"
+    store = library.open_store(url)
+    play(store, id, gift("ann", 900))
+    store.close()
+    for said in (suture("approvals", "--store", url), on_terminal("approvals", "--store", url, NO_COLOR="1")):
+        (line,) = [each.strip() for each in said.out.splitlines() if each.strip().startswith("suture approve")]
+        assert shlex.split(line) == ["suture", "approve", id, "3:0", "--store", url]
 
 
 def test_no_approvals_are_no_error(url: str) -> None:
@@ -240,7 +283,12 @@ LOOKING = (
     ("interrupt", "nobody"),
     ("settle", "nobody", "3:0", "completed"),
     ("tail", "nobody"),
+    ("export", "nobody", "--format", "anthropic"),
+    ("fork", "nobody"),
+    ("verify",),
+    ("verify", "nobody"),
 )
+NO_BODIES = (("sessions",), ("verify",), ("verify", "nobody"))  # what works on marks and hashes alone
 
 
 @pytest.mark.parametrize("command", [one for one in LOOKING if "nobody" in one], ids=" ".join)
@@ -253,12 +301,52 @@ def test_an_unknown_session_is_named_and_not_made(url: str, command: tuple[str, 
     store.close()
 
 
-@pytest.mark.parametrize(("id", "near"), [("Parked", "'parked'"), ("park", "'parked'"), ("unknwn", "'unknown'")])
-def test_an_id_that_is_nearly_one_names_it(url: str, id: str, near: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "id", "near"),
+    [
+        ("show", "Parked", "'parked'"),
+        ("show", "park", "'parked'"),
+        ("tail", "unknwn", "'unknown'"),
+        ("verify", "parkd", "'parked'"),
+        ("fork", "don", "'done'"),
+    ],
+)
+def test_an_id_that_is_nearly_one_names_it(url: str, command: str, id: str, near: str) -> None:
     """Whoever mistypes an id reads which one was meant."""
-    said = suture("show", id, "--store", url)
+    said = suture(command, id, "--store", url)
     assert said.status == 2
     assert said.err.endswith(f"lists those it has. Near it: {near}.\n")
+
+
+@pytest.mark.parametrize("command", [one for one in LOOKING if one not in NO_BODIES], ids=" ".join)
+def test_an_encrypted_session_does_not_look_empty(tmp_path: Path, command: tuple[str, ...]) -> None:
+    """No command shows it as if nothing were in it, or writes into it what is not encrypted."""
+    url = f"sqlite:///{tmp_path}/agent.db"
+    inside = library.open_store(url)
+    sealed = EncryptedStore(inside, {"k": os.urandom(32)})
+    play(sealed, "nobody", gift("ann", 900))
+    library.Session(sealed, "nobody").fork(id="fork")
+    for id in ("nobody", "fork"):
+        before = inside.read(id)
+        said = suture(*(id if word == "nobody" else word for word in command), "--store", url)
+        assert (said.status, said.out) == (2, "")
+        assert "is encrypted, and commands have no keys for bodies." in said.err
+        assert inside.read(id) == before
+    inside.close()
+
+
+def test_chat_does_not_go_on_with_an_encrypted_session(tmp_path: Path) -> None:
+    """It would answer as if nothing had been said, and write what is not encrypted."""
+    url = f"sqlite:///{tmp_path}/agent.db"
+    inside = library.open_store(url)
+    library.Session(EncryptedStore(inside, {"k": os.urandom(32)}), "s").steer("Hello.")
+    (tmp_path / "script.json").write_text('[{"text": "Hello?"}]')
+    model = f"scripted:{tmp_path}/script.json"
+    said = suture("chat", "--model", model, "--session", "s", "--store", url, stdin=b"Go on.\n")
+    assert said.status == 2
+    assert "Session 's' is encrypted" in said.err
+    assert len(inside.read("s")) == 1
+    inside.close()
 
 
 def test_show_tells_of_children_and_tokens(tmp_path: Path) -> None:

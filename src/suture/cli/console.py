@@ -9,6 +9,7 @@ import io
 import json
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -159,6 +160,11 @@ def clean(text: str) -> str:
     return _UNSHOWABLE.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
+def command(*words: str) -> str:
+    """A command of ours as a shell takes it."""
+    return shlex.join(("suture", *words))
+
+
 class Page:
     """Where a command writes for a person. `fancy` says whether that is a terminal."""
 
@@ -172,7 +178,7 @@ class Page:
         A `whole` line is one to be copied: only the terminal breaks it.
         """
         if self.fancy and whole:
-            self.console.print(text(*pieces), soft_wrap=True)
+            self.console.print(text(" " * indent, *pieces), soft_wrap=True)
         elif self.fancy:
             from rich.padding import Padding
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from suture.cli.console import FINE, Page, as_json, print_json
+from suture.cli.console import FINE, Page, as_json, command, print_json
 from suture.cli.render import call_text
-from suture.cli.sessions import approval_document
-from suture.cli.stores import in_store, opened, session_at, shown
+from suture.cli.sessions import approval_document, is_late
+from suture.cli.stores import in_store, opened, require_plain, session_at, shown
 
 if TYPE_CHECKING:
-    from suture import Approval
+    from suture import Approval, Session
     from suture.stores import Entry
 
 by_whom = click.option("--by", metavar="WHO", help="Who decides; it is recorded.")
@@ -29,11 +29,17 @@ with_digest = click.option("--digest", metavar="D", help="Decide only if the cal
 @in_store
 @as_json
 def approvals(session: str | None, url: str, as_json: bool) -> int:
-    """List the calls that wait for a person."""
+    """List the calls that wait for a person.
+
+    Of all sessions those are listed on which nobody has decided; of one SESSION also those that are decided, until a run
+    takes the decision up.
+    """
     import suture
 
     if session is None:
         with opened(url) as store:
+            for info in store.sessions(status="awaiting_approval", limit=1):
+                require_plain(store, info.id)
             waiting = suture.open_approvals(store)
     else:
         with session_at(url, session) as handle:
@@ -54,14 +60,16 @@ def _tell_approval(page: Page, session: str, one: Approval, url: str) -> None:
         page.line(one.description, indent=2)
     if one.provenance:
         page.line(f"changed before approval: {one.provenance}", indent=2)
-    page.line((f"session {session}, asked {one.requested_at}", "dim"), indent=2)
+    page.line((f"session {session}, wire id {one.call.id}, asked {one.requested_at}", "dim"), indent=2)
     page.line((f"digest {one.digest}", "dim"), indent=2)
-    if one.expires:
-        page.line((f"expires {one.expires}", "yellow"), indent=2)
-    if one.decision is None:
-        page.line((f"suture approve {session} {one.key} --store {shown(url)}", "cyan"), indent=2)
-    else:
+    if one.decision is not None:
         page.line((f"{'approved' if one.decision else 'denied'}; the next run takes it up", "green"), indent=2)
+    elif is_late(one):
+        page.line((f"expired {one.expires}; the next run answers that it was not run", "yellow"), indent=2)
+    else:
+        if one.expires:
+            page.line((f"expires {one.expires}", "yellow"), indent=2)
+        page.line((command("approve", session, one.key, "--store", shown(url)), "cyan"), indent=2, whole=True)
 
 
 # Decisions ------------------------------------------------------------------------------------
@@ -93,7 +101,8 @@ def approve(
     edited = None if arguments is None else _object(arguments)
     with session_at(url, session) as handle:
         entry = handle.approve(call, note=note, by=by, arguments=edited, digest=digest)
-    _tell_decision(session, call, "approved", entry, as_json)
+        key, maker = _decided(handle, call, entry)
+    _tell_decision(session, key, maker, "approved", entry, as_json)
     return FINE
 
 
@@ -109,7 +118,8 @@ def deny(session: str, call: str, url: str, note: str | None, by: str | None, di
     """Say no to CALL of SESSION; the model reads the note."""
     with session_at(url, session) as handle:
         entry = handle.deny(call, note=note, by=by, digest=digest)
-    _tell_decision(session, call, "denied", entry, as_json)
+        key, maker = _decided(handle, call, entry)
+    _tell_decision(session, key, maker, "denied", entry, as_json)
     return FINE
 
 
@@ -125,13 +135,19 @@ def _object(text: str) -> dict[str, object]:
     return value
 
 
-def _tell_decision(session: str, call: str, decision: str, entry: Entry | None, as_json: bool) -> None:
-    key = _key_of(entry) or call
+def _decided(session: Session, call: str, entry: Entry | None) -> tuple[str, str | None]:
+    """The key of the call that was decided, and who did: with that entry, or before."""
+    name = _key_of(entry) or call
+    made = [one.decision.body for one in session.refresh().find_calls(name) if one.decision is not None]
+    return (made[-1].key, made[-1].by) if made else (name, None)
+
+
+def _tell_decision(session: str, key: str, by: str | None, decision: str, entry: Entry | None, as_json: bool) -> None:
     if as_json:
         seq = None if entry is None else entry.seq
         print_json({"session": session, "call": key, "decision": decision, "repeat": entry is None, "seq": seq})
     elif entry is None:
-        Page().line(f"{key} of {session} was {decision} before; nothing had to be written.")
+        Page().line(f"{key} of {session} was {decision}{f' by {by}' if by else ''} before; nothing had to be written.")
     else:
         Page().line((f"{key} of {session} is {decision}", "green"), "; the next run takes it up.")
 

@@ -107,10 +107,20 @@ def _said(kind: str, body: object) -> str:
             return f"{key} {_call(more.get('call'))}{_by(more)}{_because(more, 'reason')}"
         case "interrupt", dict(stop):
             return f"stop{_by(stop)}{_because(stop, 'reason')}"
+        case "run_started", {"run": run}:
+            return f"run {run}"
+        case "edit", {"target": target, "changes": changes}:
+            return f"entry {target}: {json.dumps(changes, ensure_ascii=False)}"
+        case "removal", {"targets": list(targets)}:
+            return f"without {', '.join(map(str, targets))}"
+        case "reset", dict():
+            return "all before is put aside"
         case "run_finished", {"status": status, **more}:
             return f"{status}{_because(more, 'error')}"
         case "retry", {"attempt": attempt, "error": error, "delay": delay}:
             return f"attempt {attempt} failed, again in {delay} s: {error}"
+        case "fork", {"parent": parent, "at": at}:
+            return f"of {parent}, which it shares up to {at}"
         case "compaction", {"first_kept": first, "summary": summary}:
             return f"all before {first} is summarised: {summary}"
         case _:

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 STATUSES = ("running", "idle", "awaiting_approval", "unknown_outcome", "inbox_waiting", "abandoned")
 COLOURS = {"running": "green", "idle": "dim", "abandoned": "red"}
 
+_NEXT = {
+    "Approvals": "`suture approvals` shows each with its digest, `suture approve` and `deny` decide.",
+    "Outcome unknown": "Find out what became of each, and say it with `suture settle`.",
+}
+
 _PAGE = 500
 
 
@@ -159,10 +164,12 @@ class _View:
         info = self.info
         status = (info.status, COLOURS.get(info.status, "yellow"))
         runner = ", needs a runner" if info.needs_runner else ""
-        page.line((info.id, "bold"), "  ", status, (f"{runner}, {info.head} entries, updated {info.updated_at}", "dim"))
+        page.line((info.id, "bold"), "  ", status, (f"{runner}, {_entries(info.head)}, updated {info.updated_at}", "dim"))
         if self.forked_from is not None:
             parent, at = self.forked_from
             page.line((f"a fork of {parent}, whose first {at} entries it shares", "dim"))
+        if info.meta:
+            page.line((json.dumps(info.meta, ensure_ascii=False), "dim"), indent=2)
         if self.transcript.lines:
             page.line()
             waiting = {one.key: _waits(one) for one in self.approvals}
@@ -184,6 +191,12 @@ class _View:
                 page.heading(title)
             for line in lines:
                 page.line(line, indent=2)
+            if lines and title in _NEXT:
+                page.line((_NEXT[title], "dim"), indent=2)
+
+
+def _entries(count: int) -> str:
+    return "1 entry" if count == 1 else f"{count} entries"
 
 
 def _ended(child: Child) -> str:
@@ -191,7 +204,17 @@ def _ended(child: Child) -> str:
     return f"{child.status}: {said}" if said else child.status
 
 
+def is_late(approval: Approval) -> bool:
+    """Whether nobody has decided, and nobody can any more."""
+    from suture.entries import is_over
+    from suture.session import now
+
+    return approval.decision is None and is_over(approval.expires, now())
+
+
 def _waits(approval: Approval) -> str:
+    if is_late(approval):
+        return f"nobody decided until {approval.expires}; the next run answers that it was not run"
     if approval.decision is None:
         return "waits for approval"
     by = f" by {approval.by}" if approval.by else ""

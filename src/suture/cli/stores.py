@@ -82,7 +82,7 @@ def opened(url: str) -> Iterator[Store]:
     import suture
 
     require_shared(url)
-    _require_there(url)
+    _require_made(url)
     store = suture.open_store(url, key=given_key())
     try:
         yield store
@@ -96,17 +96,41 @@ def session_at(url: str, id: str) -> Iterator[Session]:
 
     Raises:
         SessionNotFound: the store has none.
+        ConfigurationError: it is encrypted.
     """
     import suture
 
     with opened(url) as store:
-        session = suture.Session(store, id)
-        try:
-            session.info()
-        except SessionNotFound as error:
-            near = _near(store, id)
-            raise SessionNotFound(f"{error} Near it: {', '.join(map(repr, near))}." if near else str(error)) from error
-        yield session
+        require_there(store, id)
+        require_plain(store, id)
+        yield suture.Session(store, id)
+
+
+def require_there(store: Store, id: str) -> None:
+    """Refuse an id that the store has no session of, and name those that are near it.
+
+    Raises:
+        SessionNotFound: it has none.
+    """
+    if store.info(id) is None:
+        near = _near(store, id)
+        also = f" Near it: {', '.join(map(repr, near))}." if near else ""
+        raise SessionNotFound(f"The store holds no session {id!r}. `suture sessions --store URL` lists those it has.{also}")
+
+
+def require_plain(store: Store, id: str) -> None:
+    """Refuse a session whose bodies are encrypted: it would look empty, and what is written into it would not be encrypted.
+
+    Raises:
+        ConfigurationError: they are.
+    """
+    from suture.stores.encrypted import is_sealed
+
+    if any(is_sealed(entry.body) for entry in store.read(id, limit=1)):
+        raise ConfigurationError(
+            f"Session {id!r} is encrypted, and commands have no keys for bodies. Do it in Python, through "
+            "`suture.stores.EncryptedStore`; `suture sessions` lists it all the same."
+        )
 
 
 def _near(store: Store, id: str) -> list[str]:
@@ -116,7 +140,7 @@ def _near(store: Store, id: str) -> list[str]:
     return get_close_matches(id, known, n=3)
 
 
-def _require_there(url: str) -> None:
+def _require_made(url: str) -> None:
     """Refuse a URL at which no store was made yet."""
     path = next((url.removeprefix(start) for start in _ON_DISK if url.startswith(start)), None)
     if path is not None and not _is_there(unquote(path)):

@@ -230,7 +230,7 @@ class SessionLog:
             raise not_found(self.store, self.session_id)
         at = info.head if at is None else at
         if not 1 <= at <= info.head:
-            raise InvalidEdit(f"session {self.session_id!r} has no position {at} to fork at; it has 1 to {info.head}.")
+            raise InvalidEdit(f"Session {self.session_id!r} has no position {at} to fork at; it has 1 to {info.head}.")
         if info.seal and key_of(self.store) is None:
             raise rules.wrong_key(self.session_id, info.seal, None)
         child = SessionLog(self.store, id)

@@ -64,7 +64,7 @@ from suture.session.waiting import (
     check_repeat,
     edited_call,
     gated_call,
-    one_call,
+    lost_call,
     started_call_of,
 )
 from suture.stores.base import SessionInfo, Store
@@ -510,13 +510,12 @@ class Session(Editing):
             raise InvalidEdit(f"{outcome!r} is no outcome; say completed, failed or released.")
         body_content = parts_of(content) if content is not None else ()
 
+        key: str | None = None
+
         def decide(state: State) -> Draft:
-            found = one_call(state.find_calls(call), call, InvalidEdit)
-            if not found.outcome_unknown:
-                raise InvalidEdit(
-                    f"The call {found.key} ({found.call.name}) is {found.status}, and waits for no settlement. "
-                    "`unknown_outcomes()` lists those that do."
-                )
+            nonlocal key
+            found = lost_call(state, key or call)
+            key = found.key  # as for a decision
             if not force:
                 self._require_gone(found, released=outcome == "released")
             body = Settlement(found.key, outcome, body_content, by)

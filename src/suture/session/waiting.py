@@ -10,7 +10,7 @@ import msgspec
 
 from suture.arguments import parse
 from suture.entries import ApprovalRequest, Effect, call_digest
-from suture.errors import AlreadyDecided, AmbiguousCall, InvalidEdit, NoSuchApproval, SessionError
+from suture.errors import AlreadyDecided, AmbiguousCall, InvalidEdit, NoSuchApproval
 from suture.messages import ToolCall
 from suture.replay import Call, State, own
 from suture.tools import schema_violations
@@ -82,13 +82,11 @@ def started_call_of(call: Call) -> StartedCall:
 # Finding the call that is meant ----------------------------------------------------------------
 
 
-def one_call(found: list[Call], name: str, missing: type[SessionError]) -> Call:
-    """The one call that was found; none raises `missing`, several AmbiguousCall."""
+def _one_call(found: list[Call], name: str) -> Call:
+    """The one call that was found; several are AmbiguousCall."""
     if len(found) > 1:
         keys = [call.key for call in found]
         raise AmbiguousCall(f"The id {name!r} fits several calls: {', '.join(keys)}. Name one by its key.", keys)
-    if not found:
-        raise missing(f"The session has no call {name!r}. Name a call by its key, such as 12:0, or by its wire id.")
     return found[0]
 
 
@@ -97,9 +95,31 @@ def gated_call(state: State, name: str) -> Call:
     asked = [call for call in state.find_calls(name) if call.request is not None and call.refused is None]
     waiting = [call for call in asked if not call.answered]
     if not asked:
-        waits = ", ".join(f"{call.key} ({call.call.name})" for call in state.waiting_calls()) or "none"
+        waits = _listed(state.waiting_calls())
         raise NoSuchApproval(f"No call {name!r} waits for a decision. Those that wait: {waits}.")
-    return one_call(waiting or asked[-1:], name, NoSuchApproval)
+    return _one_call(waiting or asked[-1:], name)
+
+
+def lost_call(state: State, name: str) -> Call:
+    """The call of that name whose outcome is unknown."""
+    named = state.find_calls(name)
+    lost = [call for call in named if call.outcome_unknown]
+    if not lost:
+        what = _not_lost(named[-1]) if named else f"No call {name!r} waits for a settlement."
+        raise InvalidEdit(f"{what} Those that wait: {_listed(state.unknown_outcomes())}.")
+    return _one_call(lost, name)
+
+
+def _not_lost(call: Call) -> str:
+    made = call.settlement
+    if made is None:
+        return f"The call {call.key} ({call.call.name}) is {call.status}, and waits for no settlement."
+    by = f" by {made.by}" if made.by else ""
+    return f"The call {call.key} ({call.call.name}) was settled as {made.outcome}{by} before, and that stands."
+
+
+def _listed(calls: list[Call]) -> str:
+    return ", ".join(f"{call.key} ({call.call.name})" for call in calls) or "none"
 
 
 def edited_call(request: ApprovalRequest, arguments: Mapping[str, object] | None) -> ToolCall | None:

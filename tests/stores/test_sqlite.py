@@ -12,18 +12,18 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import apsw
 import pytest
 
 from suture.errors import Conflict, SessionNotFound, StoreError
-from suture.stores import Draft, SqliteStore, Store
-from suture.stores.sqlite import VERSIONS
+from suture.stores import Draft, SqliteStore, Status, Store
+from suture.stores.sqlite import VERSIONS, _candidates
 from suture.testing.concurrent import ConcurrentStoreContract, require_whole
 from suture.testing.stores import StoreContract, drafts
 
-STATEMENTS = 9
+STATEMENTS = 11
 
 
 class TestSqliteStore(StoreContract):
@@ -167,7 +167,7 @@ def test_the_tables_are_strict(store: SqliteStore) -> None:
     assert {name: tables[name] for name in ("deleted", "sessions", "entries", "marks")} == {
         "deleted": (0, 1),
         "sessions": (0, 1),
-        "entries": (1, 1),
+        "entries": (0, 1),
         "marks": (1, 1),
     }
 
@@ -179,12 +179,19 @@ def test_closing_leaves_one_file(path: Path) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_open_marks_are_found_by_an_index(store: SqliteStore) -> None:
-    """A listing by status reads the marks of that kind, not every session."""
-    query = "SELECT session FROM marks WHERE mark >= 'approval' AND mark < 'approval;'"
+@pytest.mark.parametrize(
+    ("status", "index"),
+    [(status, "sessions_by_status") for status in get_args(Status) if status != "running"]
+    + [("running", "sessions_claimed"), (None, "sqlite_autoindex_sessions_1")],
+)
+def test_a_page_of_sessions_is_found_by_an_index(store: SqliteStore, status: Status | None, index: str) -> None:
+    """A listing begins where its page begins and reads on from there, whatever it is asked for, and sorts nothing."""
+    where, bindings = _candidates(status, None, "1")
+    query = f"EXPLAIN QUERY PLAN SELECT * FROM sessions WHERE {where} ORDER BY id LIMIT 100"
     with store._database._loan() as db:
-        plan = " ".join(str(row[3]) for row in db.execute(f"EXPLAIN QUERY PLAN {query}"))
-    assert "SEARCH marks USING COVERING INDEX marks_by_mark" in plan
+        (plan,) = [str(row[3]) for row in db.execute(query, bindings)]
+    assert plan.startswith("SEARCH sessions USING INDEX " + index)
+    assert "id>?" in plan
 
 
 @pytest.mark.parametrize("size", [300, 100_000])

@@ -113,7 +113,7 @@ class Pairing:
         self._wanting: dict[tuple[str, str | None, bool], _Wanting] = {}
         self._answered: dict[str, tuple[Turn, int]] = {}
         self._strays: dict[str, dict[int, Answer]] = {}
-        # By id: what was answered in its place, and has not been looked at, since nothing else came under that id.
+        # By id: calls that have not been looked at, since nothing else came under that id.
         self._unread: dict[str, list[tuple[Turn, int]]] = {}
         # By id and name: the positions at which strays came, which may be gone since.
         self._came: dict[tuple[str, str], list[int]] = {}
@@ -129,7 +129,7 @@ class Pairing:
         call = turn.calls[index]
         for key in _keys(call):
             self._read(key)
-            self._want(key, turn, index)
+            self._unread.setdefault(key, []).append((turn, index))
         if adopt and (early := self._early(call)):
             self._settle(turn, index, early)
 
@@ -143,6 +143,8 @@ class Pairing:
 
     def change(self, turn: Turn, index: int, call: ToolCall) -> None:
         """The call at that index, under the same id, is another one."""
+        for key in _keys(call):
+            self._read(key)
         turn.calls = (*turn.calls[:index], call, *turn.calls[index + 1 :])
         for key in _keys(call):
             self._want(key, turn, index)
@@ -189,7 +191,7 @@ class Pairing:
         return True
 
     def _read(self, key: str) -> None:
-        """Look at what was answered in its place under that id, now that more comes under it."""
+        """Look at the calls under that id, now that more comes under it."""
         for turn, index in self._unread.pop(key, ()):
             held = turn.answers[index]
             if held is None or is_stand_in(held.result):
@@ -222,7 +224,6 @@ class Pairing:
         held = turn.answers[index]
         if held is not None and (not is_stand_in(held.result) or is_stand_in(result)):
             return Repeats(turn, index)
-        self._read(turn.calls[index].id)
         return self._settle(turn, index, Answer(position, result))
 
     def strays(self) -> list[Answer]:
@@ -259,12 +260,17 @@ class Pairing:
         return None if wanting is None else wanting.first()
 
     def _settle(self, turn: Turn, index: int, answer: Answer) -> Answers:
+        keys = _keys(turn.calls[index])
+        for key in keys:
+            # The last that came under it may stay unread: then nothing else is answered before it.
+            if (unread := self._unread.get(key)) and unread[-1] != (turn, index):
+                self._read(key)
         loser = turn.answers[index]
         turn.answers[index] = answer
         turn.is_whole = False
         if not is_stand_in(answer.result):
             turn.settled.add(index)
-            for key in _keys(turn.calls[index]):
+            for key in keys:
                 self._answered[key] = (turn, index)
         return Answers(turn, index, loser)
 

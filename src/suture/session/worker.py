@@ -54,14 +54,14 @@ class _Job(Generic[T]):
             self._answer = self._work()
         except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits
             self._error = error
-        self._mail.send(self)
+        self._mail.send(self._arrive)
 
     def end(self) -> asyncio.Future[None]:
         """What to await until it is done; again when that was cancelled."""
         self._waiter = self._mail.loop.create_future()
         return self._waiter
 
-    def arrive(self) -> None:
+    def _arrive(self) -> None:
         """In the loop: wake whoever waits."""
         self.is_done = True
         if self._waiter is not None and not self._waiter.done():
@@ -78,15 +78,15 @@ class _Job(Generic[T]):
 
 
 class _Mail:
-    """Jobs that are done, on their way to the loop that waits for them."""
+    """What is to be called in a loop, sent from other threads."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
-        self._sent: deque[_Job[object]] = deque()
+        self._sent: deque[Callable[[], None]] = deque()
         self._is_called = False
 
-    def send(self, job: _Job[object]) -> None:
-        self._sent.append(job)
+    def send(self, call: Callable[[], None]) -> None:
+        self._sent.append(call)
         if not self._is_called:
             self._is_called = True
             self.loop.call_soon_threadsafe(self._deliver)
@@ -95,7 +95,7 @@ class _Mail:
         # First: what is sent from here on calls anew.
         self._is_called = False
         while self._sent:
-            self._sent.popleft().arrive()
+            self._sent.popleft()()
 
 
 class _Here(threading.local):

@@ -210,7 +210,7 @@ class Pairing:
         """The call that the result would answer now; settles nothing."""
         self._read(_key(result))
         found = self._wanted(result)
-        last = self._answered.get(_key(result))
+        last = self._last_answered(_key(result))
         if found is None or last is None:
             return found
         turn, index = found
@@ -260,27 +260,24 @@ class Pairing:
         return None if wanting is None else wanting.first()
 
     def _settle(self, turn: Turn, index: int, answer: Answer) -> Answers:
-        keys = _keys(turn.calls[index])
-        for key in keys:
-            # The last that came under it may stay unread: then nothing else is answered before it.
-            if (unread := self._unread.get(key)) and unread[-1] != (turn, index):
-                self._read(key)
         loser = turn.answers[index]
         turn.answers[index] = answer
         turn.is_whole = False
         if not is_stand_in(answer.result):
             turn.settled.add(index)
-            for key in keys:
-                self._answered[key] = (turn, index)
+            for key in _keys(turn.calls[index]):
+                # The last that came under it may stay unread: what is read later is read in this order.
+                unread = self._unread.get(key)
+                if unread is None or unread[-1] != (turn, index):
+                    self._read(key)
+                    self._answered[key] = (turn, index)
         return Answers(turn, index, loser)
 
     def _duplicate(self, answer: Answer) -> Landing:
         """A result under an id whose calls all have one: the later real one counts. A name speaks of the last turn only."""
         key = _key(answer.result)
-        last = self._answered.get(key)
+        last = self._last_answered(key)
         if last is not None and key.startswith(_NAMED) and last[0] is not self.turns[next(reversed(self.turns))]:
-            last = None
-        if last is not None and last[0].answers[last[1]] is None:  # dropped since
             last = None
         if last is None:
             # All that answered the calls of the key are stand-ins.
@@ -293,6 +290,11 @@ class Pairing:
         turn.answers[index] = answer
         turn.is_whole = False
         return Answers(turn, index, held)
+
+    def _last_answered(self, key: str) -> tuple[Turn, int] | None:
+        """The call under that key which was answered last, unless it was dropped since."""
+        last = self._answered.get(key)
+        return None if last is None or last[0].answers[last[1]] is None else last
 
     def _stray(self, answer: Answer) -> Stray:
         id, name = answer.result.call_id, answer.result.name or ""

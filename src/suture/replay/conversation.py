@@ -85,6 +85,8 @@ class Conversation:
         return f"the conversation that this answer belongs to was replaced at {self.begun}: {body.message.text}"
 
     def _is_gone(self, key: str) -> bool:
+        if not self.begun:
+            return key in self.gone
         position = position_of(key)
         return key in self.gone or (position is not None and position[0] <= self.begun)
 

@@ -143,7 +143,7 @@ class Pairing:
 
     def change(self, turn: Turn, index: int, call: ToolCall) -> None:
         """The call at that index, under the same id, is another one."""
-        for key in _keys(call):
+        for key in (*_keys(turn.calls[index]), *_keys(call)):
             self._read(key)
         turn.calls = (*turn.calls[:index], call, *turn.calls[index + 1 :])
         for key in _keys(call):
@@ -194,6 +194,8 @@ class Pairing:
         """Look at the calls under that id, now that more comes under it."""
         for turn, index in self._unread.pop(key, ()):
             held = turn.answers[index]
+            if index in turn.settled:
+                continue  # noted when it was
             if held is None or is_stand_in(held.result):
                 self._want(key, turn, index)
             else:
@@ -210,7 +212,7 @@ class Pairing:
         """The call that the result would answer now; settles nothing."""
         self._read(_key(result))
         found = self._wanted(result)
-        last = self._last_answered(_key(result))
+        last = self._answered.get(_key(result))
         if found is None or last is None:
             return found
         turn, index = found
@@ -266,18 +268,16 @@ class Pairing:
         if not is_stand_in(answer.result):
             turn.settled.add(index)
             for key in _keys(turn.calls[index]):
-                # The last that came under it may stay unread: what is read later is read in this order.
-                unread = self._unread.get(key)
-                if unread is None or unread[-1] != (turn, index):
-                    self._read(key)
-                    self._answered[key] = (turn, index)
+                self._answered[key] = (turn, index)
         return Answers(turn, index, loser)
 
     def _duplicate(self, answer: Answer) -> Landing:
         """A result under an id whose calls all have one: the later real one counts. A name speaks of the last turn only."""
         key = _key(answer.result)
-        last = self._last_answered(key)
+        last = self._answered.get(key)
         if last is not None and key.startswith(_NAMED) and last[0] is not self.turns[next(reversed(self.turns))]:
+            last = None
+        if last is not None and last[0].answers[last[1]] is None:  # dropped since
             last = None
         if last is None:
             # All that answered the calls of the key are stand-ins.
@@ -290,11 +290,6 @@ class Pairing:
         turn.answers[index] = answer
         turn.is_whole = False
         return Answers(turn, index, held)
-
-    def _last_answered(self, key: str) -> tuple[Turn, int] | None:
-        """The call under that key which was answered last, unless it was dropped since."""
-        last = self._answered.get(key)
-        return None if last is None or last[0].answers[last[1]] is None else last
 
     def _stray(self, answer: Answer) -> Stray:
         id, name = answer.result.call_id, answer.result.name or ""

@@ -113,7 +113,7 @@ class Pairing:
         self._wanting: dict[tuple[str, str | None, bool], _Wanting] = {}
         self._answered: dict[str, tuple[Turn, int]] = {}
         self._strays: dict[str, dict[int, Answer]] = {}
-        # By id: what was answered in its place, and has not been looked at, since nothing else came under that id.
+        # By id: calls that have not been looked at, since nothing else came under that id.
         self._unread: dict[str, list[tuple[Turn, int]]] = {}
         # By id and name: the positions at which strays came, which may be gone since.
         self._came: dict[tuple[str, str], list[int]] = {}
@@ -129,7 +129,7 @@ class Pairing:
         call = turn.calls[index]
         for key in _keys(call):
             self._read(key)
-            self._want(key, turn, index)
+            self._unread.setdefault(key, []).append((turn, index))
         if adopt and (early := self._early(call)):
             self._settle(turn, index, early)
 
@@ -143,6 +143,8 @@ class Pairing:
 
     def change(self, turn: Turn, index: int, call: ToolCall) -> None:
         """The call at that index, under the same id, is another one."""
+        for key in (*_keys(turn.calls[index]), *_keys(call)):
+            self._read(key)
         turn.calls = (*turn.calls[:index], call, *turn.calls[index + 1 :])
         for key in _keys(call):
             self._want(key, turn, index)
@@ -188,9 +190,11 @@ class Pairing:
         return True
 
     def _read(self, key: str) -> None:
-        """Look at what was answered in its place under that id, now that more comes under it."""
+        """Look at the calls under that id, now that more comes under it."""
         for turn, index in self._unread.pop(key, ()):
             held = turn.answers[index]
+            if index in turn.settled:
+                continue  # noted when it was
             if held is None or is_stand_in(held.result):
                 self._want(key, turn, index)
             else:
@@ -221,7 +225,6 @@ class Pairing:
         held = turn.answers[index]
         if held is not None and (not is_stand_in(held.result) or is_stand_in(result)):
             return Repeats(turn, index)
-        self._read(turn.calls[index].id)
         return self._settle(turn, index, Answer(position, result))
 
     def strays(self) -> list[Answer]:

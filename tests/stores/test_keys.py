@@ -10,13 +10,15 @@ import tempfile
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import apsw
 import pytest
 
+from suture.entries import MarkKind
 from suture.errors import ConfigurationError, Corrupt, WrongKey
-from suture.stores import Draft, MemoryStore, SqliteStore, Store, open_store
+from suture.stores import Draft, MemoryStore, SqliteStore, Status, Store, open_store
+from suture.stores.base import status_of
 
 KEY = b"of sixteen bytes"
 OTHER = b"another of bytes"
@@ -196,9 +198,26 @@ def test_an_old_file_goes_on(old: Path) -> None:
             assert [info.id for info in store.sessions(status="inbox_waiting")] == (["s", "t"] if id == "s" else ["t"])
             assert store.append(id, [Draft("e3", "note", NOTE.at, b"{}", (), ("inbox:1",))]) == 3
         assert [entry.chain for entry in store.read("s")][:2] == [info_chain(old, 1), info_chain(old, 2)]
+        assert store.info("t").status == "idle"  # type: ignore[union-attr]
         assert [info.id for info in store.sessions(status="idle")] == ["s", "t"]
     with closing(apsw.Connection(str(old))) as db:
         assert db.execute("PRAGMA user_version").get > 1
+
+
+@pytest.mark.parametrize(
+    "marks", [(), ("run",), *((f"{kind}:1",) for kind in get_args(MarkKind)), ("run:1", "approval:1:0")]
+)
+def test_an_old_session_is_listed_by_what_it_waits_for(old: Path, marks: tuple[str, ...]) -> None:
+    """Where an upgrade looks at the marks itself, it says of them what the one rule says."""
+    with closing(apsw.Connection(str(old))) as db:
+        db.execute("DELETE FROM marks WHERE session = 1")
+        for mark in marks:
+            db.execute("INSERT INTO marks VALUES (1, ?, 1)", (mark,))
+    status = status_of(dict.fromkeys(marks, 1), running=False)
+    with closing(SqliteStore(old)) as store:
+        assert {each: "s" in [info.id for info in store.sessions(status=each)] for each in get_args(Status)} == {
+            each: each == status for each in get_args(Status)
+        }
 
 
 def info_chain(path: Path, seq: int) -> bytes:

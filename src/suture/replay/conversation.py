@@ -76,15 +76,17 @@ class Conversation:
 
     def _lost(self, body: MessageBody) -> str | None:
         """Why a message that a run recorded is no part of the conversation: what it belongs to is gone; else None."""
-        words = body.message.text
         if isinstance(body.message, ToolResult):
-            is_gone = body.key is not None and self._is_gone(body.key)
-            return f"{self.unknown(body.key)}; its result is left aside: {words}" if body.key and is_gone else None
+            if not body.key or not self._is_gone(body.key):
+                return None
+            return f"{self.unknown(body.key)}; its result is left aside: {body.message.text}"
         if body.seen is None or body.seen >= self.begun:
             return None
-        return f"the conversation that this answer belongs to was replaced at {self.begun}: {words}"
+        return f"the conversation that this answer belongs to was replaced at {self.begun}: {body.message.text}"
 
     def _is_gone(self, key: str) -> bool:
+        if not self.begun:
+            return key in self.gone
         position = position_of(key)
         return key in self.gone or (position is not None and position[0] <= self.begun)
 

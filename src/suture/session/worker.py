@@ -1,27 +1,131 @@
-"""Blocking work for async code."""
+"""Blocking work for async code.
+
+Stores let writes share a commit, so as many threads as there are writers may wait for one; and a loop is woken once for
+all that came back together.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
+import os
+import threading
+from collections import deque
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from concurrent.futures import ThreadPoolExecutor
+from typing import Generic, ParamSpec, TypeVar, cast
 
 T = TypeVar("T")
 P = ParamSpec("P")
+
+_MOST_THREADS = 64
 
 
 async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Do blocking work in a worker thread. A cancelled caller still waits for it: nothing goes on behind its back."""
     in_context = contextvars.copy_context()
-    future = asyncio.get_running_loop().run_in_executor(None, lambda: in_context.run(work, *args, **kwargs))
+    job = _Job(lambda: in_context.run(work, *args, **kwargs), _mail())
+    _threads.pool().submit(job.do)
     cancelled: asyncio.CancelledError | None = None
-    while not future.done():
+    while not job.is_done:
         try:
-            await asyncio.wait([future])
+            await job.end()
         except asyncio.CancelledError as error:
             cancelled = error
     if cancelled is not None:
-        future.exception()
         raise cancelled
-    return future.result()
+    return job.answer()
+
+
+class _Job(Generic[T]):
+    """A piece of work, and what came of it. The loop to which `mail` belongs is told of its end."""
+
+    def __init__(self, work: Callable[[], T], mail: _Mail) -> None:
+        self._work = work
+        self._mail = mail
+        self._answer: T | None = None
+        self._error: BaseException | None = None
+        self._waiter: asyncio.Future[None] | None = None
+        self.is_done = False
+
+    def do(self) -> None:
+        """In a worker thread: do the work."""
+        try:
+            self._answer = self._work()
+        except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits
+            self._error = error
+        self._mail.send(self._arrive)
+
+    def end(self) -> asyncio.Future[None]:
+        """What to await until it is done; again when that was cancelled."""
+        self._waiter = self._mail.loop.create_future()
+        return self._waiter
+
+    def _arrive(self) -> None:
+        """In the loop: wake whoever waits."""
+        self.is_done = True
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def answer(self) -> T:
+        """What the work returned, or raised."""
+        if self._error is not None:
+            try:
+                raise self._error
+            finally:
+                self._error = None  # its traceback holds this frame
+        return cast("T", self._answer)
+
+
+class _Mail:
+    """What is to be called in a loop, sent from other threads."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self._sent: deque[Callable[[], None]] = deque()
+        self._is_called = False
+
+    def send(self, call: Callable[[], None]) -> None:
+        self._sent.append(call)
+        if not self._is_called:
+            self._is_called = True
+            self.loop.call_soon_threadsafe(self._deliver)
+
+    def _deliver(self) -> None:
+        # First: what is sent from here on calls anew.
+        self._is_called = False
+        while self._sent:
+            self._sent.popleft()()
+
+
+class _Here(threading.local):
+    mail: _Mail | None = None
+
+
+_here = _Here()
+
+
+def _mail() -> _Mail:
+    """The mail of the loop that runs in this thread."""
+    loop = asyncio.get_running_loop()
+    if _here.mail is None or _here.mail.loop is not loop:
+        _here.mail = _Mail(loop)
+    return _here.mail
+
+
+class _Threads:
+    """The worker threads of this process; a forked child makes its own."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pool: ThreadPoolExecutor | None = None
+
+    def pool(self) -> ThreadPoolExecutor:
+        with self._lock:
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix="suture-store")
+            return self._pool
+
+
+_threads = _Threads()
+os.register_at_fork(after_in_child=_threads.__init__)  # type: ignore[misc]

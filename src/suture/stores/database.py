@@ -28,6 +28,9 @@ T = TypeVar("T")
 
 APPLICATION_ID = 0x73757472  # "sutr"
 
+# Of a new file: an entry of a few thousand bytes fills its page, and does not spill into another one.
+_PAGE_SIZE = 8192
+
 _OPENING_PAUSE = 0.005
 _FORKING_PAUSE = 0.0002
 _LOCKED_PAUSE = 0.0002, 0.002
@@ -237,6 +240,7 @@ class Database:
         """Bring the file to our schema, and then to WAL: in this order its first page always tells whose it is."""
         if _identity(db) != (APPLICATION_ID, len(self._versions)):
             self._require_writable()
+            db.execute(f"PRAGMA page_size = {_PAGE_SIZE}").fetchall()
             _in_one_transaction(db, [Write(self._run_scripts)])
         if not db.readonly("main") and db.execute("PRAGMA journal_mode = WAL").get != "wal":
             raise StoreError(f"{self.path}: this file system cannot hold SQLite's WAL. Use a local disk.")

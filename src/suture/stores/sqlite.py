@@ -79,7 +79,7 @@ VERSIONS = (
     -- The status that the open marks make of a session while nobody runs it.
     ALTER TABLE sessions ADD COLUMN waits TEXT NOT NULL DEFAULT 'idle';
     UPDATE sessions SET waits = coalesce((
-        SELECT CASE min(CASE substr(mark, 1, instr(mark, ':') - 1)
+        SELECT CASE min(CASE substr(mark, 1, instr(mark || ':', ':') - 1)
                 WHEN 'run' THEN 1 WHEN 'approval' THEN 2 WHEN 'started' THEN 3
                 WHEN 'inbox' THEN 4 WHEN 'decided' THEN 4 WHEN 'settled' THEN 4 ELSE 5 END)
             WHEN 1 THEN 'abandoned' WHEN 2 THEN 'awaiting_approval' WHEN 3 THEN 'unknown_outcome'
@@ -88,6 +88,27 @@ VERSIONS = (
     CREATE INDEX sessions_by_waits ON sessions (waits, id);
     CREATE INDEX sessions_claimed ON sessions (id) WHERE owner IS NOT NULL;
     DROP INDEX marks_by_mark;
+
+    -- With rowids, since a row without one leaves its page when it is longer than a quarter of that.
+    DROP INDEX entries_by_id;
+    ALTER TABLE entries RENAME TO former;
+    CREATE TABLE entries (
+        session INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        id TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        at TEXT NOT NULL,
+        body BLOB NOT NULL,
+        epoch INTEGER NOT NULL,
+        opens BLOB,
+        closes BLOB,
+        chain BLOB NOT NULL,
+        erased BLOB,
+        PRIMARY KEY (session, seq)
+    ) STRICT;
+    INSERT INTO entries SELECT * FROM former ORDER BY session, seq;
+    DROP TABLE former;
+    CREATE UNIQUE INDEX entries_by_id ON entries (session, id);
     """,
 )
 

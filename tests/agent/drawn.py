@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from hypothesis import strategies as st
 
@@ -36,13 +36,15 @@ from suture.tools import Tool, ToolContext
 from tests.loop.scenarios import Gate, free, is_asked_to_sum_up, wait_until
 from tests.rules.reference import FILLED_IN
 
+T = TypeVar("T")
+
 ID = "any"
 LONG_AGO = "2020-01-01T00:00:00.000Z"
 
 # What a session or a run says when it may not do what it was asked.
 REFUSALS = (SessionError, Conflict, Fenced, ModelError, CompactionError)
 
-IDS = ("c1", "c2", "c 3", "")
+IDS = ("c1", "m1", "m 3", "", "m2")
 TEXTS = ("ok", "no", "", FILLED_IN, "ü")
 
 
@@ -54,7 +56,7 @@ class World:
         self.started: list[tuple[str, str]] = []
         self.ended: list[str] = []
         self.inside: Op | None = None
-        self.summaries = 0
+        self.summaries = self.calls = 0
 
     def handled(self, name: str, ctx: ToolContext) -> str:
         """What every handler does; its result is said once in the world."""
@@ -74,6 +76,11 @@ class World:
         """Return once no handler is on."""
         self.gate.open()
         wait_until(lambda: len(self.ended) == len(self.started))
+
+    def new_id(self) -> str:
+        """A wire id; of ten one comes back, which no turn of a run may have."""
+        self.calls += 1
+        return f"m{self.calls}" if self.calls % 10 else "c1"
 
     def summary(self) -> str:
         self.summaries += 1
@@ -329,8 +336,13 @@ OPS: Mapping[str, Doing] = {
     "garbage": lambda session, world, pick, text: garbage(session, pick, text),
 }
 
+DECIDING = ("approve", "approve", "approve otherwise", "deny")
+EDITING = ("update", "update", "update calls", "update calls", "remove", "remove", "set", "unset", "discard")
+FORGING = tuple(name for name in OPS if name.startswith("forge") or name == "garbage")
+SAYING = tuple(name for name in OPS if name not in (*DECIDING, *EDITING, *FORGING, "settle"))
 
-def ops(names: tuple[str, ...] = tuple(OPS)) -> st.SearchStrategy[Op]:
+
+def ops(names: tuple[str, ...]) -> st.SearchStrategy[Op]:
     """Any of these operations."""
     return st.builds(Op, st.sampled_from(names), st.integers(0, 19), st.sampled_from(TEXTS))
 
@@ -339,14 +351,14 @@ def ops(names: tuple[str, ...] = tuple(OPS)) -> st.SearchStrategy[Op]:
 
 
 class Turn(NamedTuple):
-    """An answer of the model's: words, and calls as id, tool and arguments."""
+    """An answer of the model's: words, and calls as tool and arguments."""
 
     text: str
-    calls: tuple[tuple[str, str, object], ...] = ()
+    calls: tuple[tuple[str, object], ...] = ()
 
-    def step(self) -> Mapping[str, object]:
-        calls = [{"id": id, "name": name, "arguments": arguments} for id, name, arguments in self.calls]
-        return {"text": self.text or ("" if calls else "so"), "calls": calls}
+    def step(self, world: World) -> Mapping[str, object]:
+        calls = [{"id": world.new_id(), "name": name, "arguments": arguments} for name, arguments in self.calls]
+        return {"text": self.text, "calls": calls}
 
 
 # What happens to a session while somebody runs it. The last two take it away from them.
@@ -388,22 +400,31 @@ class Plan:
     max_concurrency: int = 4
 
 
-ARGUMENTS = st.sampled_from(({"n": 1}, {"n": 2}, {"n": "3"}, {"m": 1}, '{"n": 4', '{"n": 5}'))
-CALLS = st.lists(st.tuples(st.sampled_from(IDS), st.sampled_from(NAMES), ARGUMENTS), max_size=3).map(tuple)
-TURNS = st.lists(st.builds(Turn, st.sampled_from(("on it", "")), CALLS), max_size=3).map(tuple)
-QUESTIONS = st.integers(1, 60)
-PLANS = st.builds(
-    Plan,
-    st.sampled_from(("go", "again", None)),
-    TURNS,
-    inside=st.none() | ops(INSIDE),
-    meanwhile=st.none() | st.tuples(QUESTIONS, ops(MEANWHILE)),
-    dies=st.none() | QUESTIONS,
-    tight=st.booleans(),
-    is_async=st.booleans(),
-    max_steps=st.sampled_from((1, 4)),
-    max_concurrency=st.sampled_from((1, 4)),
-)
+ARGUMENTS = st.sampled_from(({"n": 1}, {"n": 2}, {"n": 3}, {"n": "4"}, {"m": 1}, '{"n": 5'))
+CALLS = st.lists(st.tuples(st.sampled_from(NAMES), ARGUMENTS), min_size=1, max_size=3).map(tuple)
+TURNS = st.lists(st.builds(Turn, st.sampled_from(("on it", "")), CALLS), min_size=1, max_size=3).map(tuple)
+QUESTIONS = st.integers(1, 80)
+
+
+def seldom(one: st.SearchStrategy[T]) -> st.SearchStrategy[T | None]:
+    """Nothing, mostly."""
+    return st.none() | st.none() | one
+
+
+def plans(prompts: tuple[str | None, ...] = ("go", "again", None)) -> st.SearchStrategy[Plan]:
+    """Any run."""
+    return st.builds(
+        Plan,
+        st.sampled_from(prompts),
+        TURNS,
+        inside=seldom(ops(INSIDE)),
+        meanwhile=seldom(st.tuples(QUESTIONS, ops(MEANWHILE))),
+        dies=seldom(QUESTIONS),
+        tight=st.booleans(),
+        is_async=st.booleans(),
+        max_steps=st.sampled_from((1, 4, 4)),
+        max_concurrency=st.sampled_from((1, 4, 4)),
+    )
 
 
 def model_of(plan: Plan, world: World) -> ScriptedModel:
@@ -413,6 +434,6 @@ def model_of(plan: Plan, world: World) -> ScriptedModel:
     def step(request: Request) -> Mapping[str, object]:
         if is_asked_to_sum_up(request):
             return {"text": world.summary()}
-        return (turns.popleft() if turns else Turn("done")).step()
+        return (turns.popleft() if turns else Turn("done")).step(world)
 
     return ScriptedModel([step] * 40)

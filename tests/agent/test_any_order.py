@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
 
 from suture.agent import Agent, AsyncAgent
 from suture.compaction import Compaction, context_tokens
@@ -28,7 +28,23 @@ from suture.session import AsyncSession, Session
 from suture.stores.base import Store
 from suture.stores.memory import MemoryStore
 from suture.stores.sqlite import SqliteStore
-from tests.agent.drawn import EXTERNAL, ID, PLANS, REFUSALS, TOOLS, Op, Plan, World, model_of, ops, overtake
+from tests.agent.drawn import (
+    DECIDING,
+    EDITING,
+    EXTERNAL,
+    FORGING,
+    ID,
+    REFUSALS,
+    SAYING,
+    TOOLS,
+    Op,
+    Plan,
+    World,
+    model_of,
+    ops,
+    overtake,
+    plans,
+)
 from tests.judges import structural_problems
 from tests.loop.conftest import SHARED_MEMORY
 from tests.loop.mortal import Dead, Died, Mortal
@@ -50,6 +66,7 @@ TRIED = settings(
     print_blob=False,
 )
 
+WHO = st.integers(0, 1)
 TIGHT = Compaction(window=30, reserve=0, keep_recent=5)
 
 
@@ -114,13 +131,14 @@ class Probe:
 class AnyOrder(RuleBasedStateMachine):
     """One session, in one store, and two handles on it."""
 
-    @initialize(kind=st.sampled_from(("memory", "sqlite")))
-    def begin(self, kind: str) -> None:
+    @initialize(kind=st.sampled_from(("memory", "sqlite")), plan=plans(("go",)))
+    def begin(self, kind: str, plan: Plan) -> None:
+        """The session is run for the first time."""
         self.world = World()
         self.place = Place(kind)
         self.handles = [Handle(self.place), Handle(self.place)]
         self.store = self.place.open()
-        self.requests: list[tuple[Message, ...]] = []
+        self.carry(self.handles[0], plan)
 
     def teardown(self) -> None:
         if hasattr(self, "place"):
@@ -128,27 +146,57 @@ class AnyOrder(RuleBasedStateMachine):
 
     # What happens -----------------------------------------------------------------------------
 
-    @rule(who=st.integers(0, 1), op=ops())
-    def do(self, who: int, op: Op) -> None:
-        """Somebody does something."""
+    @rule(who=WHO, op=ops(SAYING))
+    def say(self, who: int, op: Op) -> None:
+        """Somebody records something, or leaves word."""
         op.do(self.handles[who].session, self.world)
 
-    @rule(who=st.integers(0, 1), plan=PLANS)
+    @precondition(lambda self: self.handles[0].session.open_approvals())
+    @rule(who=WHO, op=ops(DECIDING))
+    def decide(self, who: int, op: Op) -> None:
+        """A person decides."""
+        op.do(self.handles[who].session, self.world)
+
+    @precondition(lambda self: self.handles[0].session.unknown_outcomes())
+    @rule(who=WHO, op=ops(("settle",)))
+    def settle(self, who: int, op: Op) -> None:
+        """An operator has found out."""
+        op.do(self.handles[who].session, self.world)
+
+    @precondition(lambda self: self.handles[0].session.messages)
+    @rule(who=WHO, op=ops(EDITING))
+    def edit(self, who: int, op: Op) -> None:
+        """Somebody edits the conversation."""
+        op.do(self.handles[who].session, self.world)
+
+    @precondition(lambda self: self.handles[0].session.refresh().calls)
+    @rule(who=WHO, op=ops(FORGING))
+    def forge(self, who: int, op: Op) -> None:
+        """Somebody writes by hand what no session would write."""
+        op.do(self.handles[who].session, self.world)
+
+    @rule(who=WHO, plan=plans())
     def run(self, who: int, plan: Plan) -> None:
         """Somebody runs the session, to the end or not."""
         self.carry(self.handles[who], plan)
 
-    @rule(who=st.integers(0, 1), plan=PLANS)
+    @rule(who=WHO)
+    def resume(self, who: int) -> None:
+        """Somebody goes on with it."""
+        self.carry(self.handles[who], Plan(None))
+
+    @precondition(lambda self: len(self.handles[0].session.messages) > 3)
+    @rule(who=WHO, plan=plans())
     def compact(self, who: int, plan: Plan) -> None:
         """Somebody sums up its past, to the end or not."""
         self.carry(self.handles[who], plan, verb="compact")
 
-    @rule(who=st.integers(0, 1))
+    @rule(who=WHO)
     def reopen(self, who: int) -> None:
         """Somebody comes back."""
         self.handles[who].open()
 
-    @rule(who=st.integers(0, 1))
+    @rule(who=WHO)
     def come_to_rest(self, who: int) -> None:
         """Whatever was done to it: once people have decided and found out, it goes on to its end, and stays there."""
         one = self.handles[who].session
@@ -220,6 +268,14 @@ class AnyOrder(RuleBasedStateMachine):
     # What holds -------------------------------------------------------------------------------
 
     @invariant()
+    def holds(self) -> None:
+        """What must hold behind each step."""
+        self.it_is_the_same_for_whoever_looks()
+        self.a_slow_replay_says_the_same()
+        self.judge(Session(self.store, ID).refresh().request())
+        self.nothing_is_done_twice()
+        self.nothing_real_is_lost()
+
     def it_is_the_same_for_whoever_looks(self) -> None:
         """From the handles that grew with it, from its boundary, and from its beginning in one go."""
         whole = State()
@@ -235,7 +291,6 @@ class AnyOrder(RuleBasedStateMachine):
         info = self.store.info(ID)
         assert (info.marks if info is not None else {}) == whole.marks
 
-    @invariant()
     def a_slow_replay_says_the_same(self) -> None:
         """Three views, by words that share nothing with ours."""
         state, slow = Session(self.store, ID).refresh(), SlowReplay(self.store.read(ID))
@@ -243,22 +298,16 @@ class AnyOrder(RuleBasedStateMachine):
         assert in_short(message for message, _ in state.replay()) == slow.replay()
         assert Session(self.store, ID).messages == slow.messages()
 
-    @invariant()
-    def what_may_be_sent_is_valid(self) -> None:
-        """For every format, by judges that share no code with us."""
-        self.judge(Session(self.store, ID).refresh().request())
-
     def judge(self, messages: tuple[Message, ...]) -> None:
+        """What may be sent is valid for every format, by judges that share no code with us."""
         problems = judged(msgspec.json.encode(messages))
         assert not problems, problems
 
-    @invariant()
     def nothing_is_done_twice(self) -> None:
         """No handler of an external tool is started twice for one call."""
         external = [key for name, key in self.world.started if name in EXTERNAL]
         assert len(set(external)) == len(external)
 
-    @invariant()
     def nothing_real_is_lost(self) -> None:
         """What a handler brought is among the messages, until somebody edits the conversation."""
         entries = self.store.read(ID)

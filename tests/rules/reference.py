@@ -156,7 +156,7 @@ class SlowReplay:
             case Removal():
                 for target in body.targets:
                     one = self.at(target)
-                    if one is not None and not any(call.stage in ("parked", "decided", "started") for call in one.calls):
+                    if one is not None and target in self.recorded and not any(call.stage in ("parked", "decided", "started") for call in one.calls):
                         self.drop(one)
             case Reset():
                 self.hidden, self.said, self.recorded, self.strays, self.summary = [], [], {}, [], None
@@ -174,7 +174,7 @@ class SlowReplay:
             self.recorded[seq] = result
             if call is None:
                 return
-            call.came.append(seq)
+            self.came(call, seq)
             if call.answer is None or (fills_in(call.answer[1]) and not fills_in(result)):
                 self.give(call, seq, result)
             return
@@ -197,10 +197,16 @@ class SlowReplay:
                 return
             assert call.answer is not None
             if fills_in(result) or says_same(call.answer[1], result):
-                call.came.append(seq)
+                self.came(call, seq)
                 return
-        call.came.append(seq)
+        self.came(call, seq)
         self.give(call, seq, result)
+
+    def came(self, call: Asked, seq: int) -> None:
+        """A result came for a call; it goes with it, where the message that made the call was removed."""
+        call.came.append(seq)
+        if turn_of(call) not in self.recorded:
+            del self.recorded[seq]
 
     def give(self, call: Asked, seq: int, result: ToolResult) -> None:
         call.answer = seq, result
@@ -262,6 +268,9 @@ class SlowReplay:
             return
         for call in left:
             self.forget(call)
+        if one in self.hidden:  # changed where it is read, and nowhere else
+            self.recorded[body.target] = new
+            return
         for call in touched:
             call.made = next(made for made, same in calls if same is call)
             call.corrected = call.request = call.decision = None
@@ -272,11 +281,13 @@ class SlowReplay:
     def drop(self, one: Said) -> None:
         for call in one.calls:
             self.forget(call)
-        del self.recorded[one.seq]
-        (self.said if one in self.said else self.hidden).remove(one)
+        self.recorded.pop(one.seq, None)
+        if one in self.said:
+            self.said.remove(one)
 
     def forget(self, call: Asked) -> None:
-        self.gone.add(call.key)
+        if call not in [hidden for one in self.hidden for hidden in one.calls]:
+            self.gone.add(call.key)
         for seq in call.came:
             self.recorded.pop(seq, None)
 

@@ -18,9 +18,13 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
+import msgspec
+
 from suture.agent import Agent, AsyncAgent, Result, Signal
 from suture.agent.agent import Watch
 from suture.agent.work import unprobed
+from suture.compaction import Compaction
+from suture.entries import Entry
 from suture.errors import Fenced, Overloaded
 from suture.loop.asks import Append, AppendNext, Ask
 from suture.loop.request import Request
@@ -39,10 +43,14 @@ Probe: TypeAlias = Callable[[str, Ask[object]], None]
 PROMPT = "Go."
 ON_IT = "On it."
 DONE = "Done."
+SUMMARY = "They said go."
 ID = "story"
 THIEF = "another runner"
 PATIENCE = 20.0
 LONGEST_STORY = 12
+
+# The prompt fits; with a turn of calls and its results it is too long, and the turn is what stays.
+TIGHT = Compaction(window=3, reserve=0, keep_recent=1)
 
 # What a handler answers, by tool; a call's number is its place in the turn.
 RESULTS = {"look": "saw {n}", "save": "saved {n}", "send": "sent {n}"}
@@ -173,7 +181,8 @@ class Scenario:
     """A conversation: the tools that its one turn calls, those of them that a person must approve, and what happens
     inside handlers and at the run's questions. `said` is what people say after the prompt, `fails` how often each new
     model fails before it answers, `hooked` whether the host has hooks; a tool of `ends_turn` leaves no last answer. With
-    `slips`, a rule corrects the first call of the turn, and the model, asked on the side, the others.
+    `slips`, a rule corrects the first call of the turn, and the model, asked on the side, the others. With `summed_up`, the
+    prompt is summed up as soon as the turn has its results.
     """
 
     name: str
@@ -188,6 +197,7 @@ class Scenario:
     hooked: bool = False
     ends_turn: tuple[str, ...] = ()
     slips: bool = False
+    summed_up: bool = False
 
     @property
     def ends(self) -> Literal["completed", "handed_off"]:
@@ -230,6 +240,9 @@ SCENARIOS = {
         Scenario("hooked", ("send", "look"), gated=("send",), hooked=True),
         Scenario("handed off", ("look", "send"), ends_turn=("send",)),
         Scenario("corrected", ("send", "look"), gated=("look",), slips=True),
+        Scenario("summed up", ("look", "send"), summed_up=True),
+        Scenario("summed up, one gated", ("look", "send"), gated=("send",), summed_up=True),
+        Scenario("summed up twice", ("save",), meanwhile=steer, said=("Be brief.",), summed_up=True),
     )
 }
 
@@ -311,12 +324,17 @@ ModelOf: TypeAlias = "Callable[[Scenario, World, int], Asked]"
 
 def is_first_turn(request: Request) -> bool:
     """Whether the model has not answered yet."""
-    return not any(isinstance(message, Assistant) for message in request.messages)
+    return not any(isinstance(message, Assistant) or SUMMARY in message.text for message in request.messages)
 
 
 def is_asked_on_the_side(request: Request) -> bool:
     """Whether the model is asked to correct its calls."""
     return "could not be run" in request.messages[-1].text
+
+
+def is_asked_to_sum_up(request: Request) -> bool:
+    """Whether the model is asked for a summary."""
+    return "takes the place of the earlier part" in (request.system or "")
 
 
 def model_of(scenario: Scenario, world: World, steps: int) -> ScriptedModel:
@@ -329,9 +347,11 @@ def model_of(scenario: Scenario, world: World, steps: int) -> ScriptedModel:
     async def step(request: Request) -> Mapping[str, object]:
         answered = sum(isinstance(message, Assistant) for message in request.messages)
         await world.thinking(answered)
+        if is_asked_to_sum_up(request):
+            return {"text": SUMMARY}
         if is_asked_on_the_side(request):
             return {"calls": corrections[1:]}
-        return {"text": ON_IT, "calls": calls} if calls and answered == 0 else {"text": DONE}
+        return {"text": ON_IT, "calls": calls} if calls and is_first_turn(request) else {"text": DONE}
 
     failures: list[Step] = [Overloaded("Too many at once.", retry_after=0.0) for _ in range(scenario.fails)]
     return ScriptedModel([*failures, *[step] * steps])
@@ -373,6 +393,7 @@ class Story:
             context=self,
             max_concurrency=self.scenario.max_concurrency,
             tool_call_repair=self.scenario.slips,
+            compaction=TIGHT if self.scenario.summed_up else True,
             before_tool=permit if self.scenario.hooked else None,
             after_tool=review if self.scenario.hooked else None,
             grace=self.grace,
@@ -487,9 +508,12 @@ def assert_effects_once(ledger: Ledger) -> None:
 
 def assert_complete(scenario: Scenario, session: Session) -> None:
     """The transcript is whole: the prompt, the calls, one recorded result per call in call order, what else was said,
-    the last answer. Nothing waits, nothing had to be mended.
+    the last answer. Nothing waits, nothing had to be mended; what was summed up was so once.
     """
-    replayed = session.replay()
+    replayed = unsummed(session).replay()
+    boundaries = [entry.opens for entry in session.entries() if entry.kind == "compaction"]
+    assert bool(boundaries) is scenario.summed_up
+    assert len(set(boundaries)) == len(boundaries)
     assert all(seq is not None for _, seq in replayed), replayed
     messages = [message for message, _ in replayed]
     assert [message.text for message in messages if isinstance(message, User)] == [PROMPT, *scenario.said]
@@ -504,7 +528,20 @@ def assert_complete(scenario: Scenario, session: Session) -> None:
     assert len([one for one in messages if isinstance(one, ToolResult)]) == len(scenario.calls)
     assert session.findings() == []
     info = session.info()
-    assert (info.status, info.marks, info.claim) == ("idle", {}, None)
+    waiting = [one for one in info.marks if not one.startswith("boundary:")]
+    assert (info.status, waiting, info.claim) == ("idle", [], None)
+
+
+def unsummed(session: Session) -> State:
+    """The session as if nothing of it had been summed up."""
+    state = State()
+    state.fold(without_summary(entry) for entry in session.entries())
+    return state
+
+
+def without_summary(entry: Entry) -> Entry:
+    """The entry, with nothing said by it when it is a compaction."""
+    return msgspec.structs.replace(entry, kind="summary") if entry.kind == "compaction" else entry
 
 
 def _assert_turn(scenario: Scenario, turn: list[Message]) -> None:

@@ -185,7 +185,7 @@ def same(one: State, other: State) -> None:
     assert [call.key for call in one.waiting_calls()] == [call.key for call in other.waiting_calls()]
     assert [call.key for call in one.unknown_outcomes()] == [call.key for call in other.unknown_outcomes()]
     assert sorted(one.unanswered) == sorted(other.unanswered)
-    assert one.answered == other.answered
+    assert (one.answered, one.turn) == (other.answered, other.turn)
 
 
 @settings(max_examples=400, deadline=None)
@@ -206,6 +206,20 @@ def test_a_log_is_the_same_from_its_boundary_as_from_its_beginning(
     compacted(log, again)
     if (state := log.state).boundary is not None:
         same(from_boundary(log), state)
+
+
+def test_the_turn_is_the_same_when_its_message_was_summed_up_and_removed() -> None:
+    """What a summary hides is changed where it is read, and nowhere else: a steer that expects the turn still finds it."""
+    log = Log()
+    log.message(User.of("before", id="u1"))
+    log.answer("so")
+    log.message(User.of("go", id="u2"))
+    at = log.answer("", call("c1"))
+    log.result("c1", key=f"{at}:0")
+    compacted(log, at)
+    log.removal(3)
+    same(from_boundary(log), log.state)
+    assert log.state.turn == "u2"
 
 
 def test_what_is_carried_holds_no_conversation() -> None:

@@ -13,6 +13,7 @@ from suture.messages import Assistant, Reasoning, System, Text, ToolCall, ToolRe
 from suture.replay import State
 from tests.judges import FORMATS, assert_valid
 from tests.rules.logs import Log, call
+from tests.rules.reference import SlowReplay, in_short
 
 Step = Callable[[Log], object]
 
@@ -155,6 +156,17 @@ def test_a_fork_anywhere_is_valid_and_has_nothing_open(steps: list[Step], at: in
     assert state.messages()[: len(before.recorded)] == before.messages()
     for format in FORMATS:
         assert_valid(format, fit(state.request(), format).history)
+
+
+@settings(max_examples=200, deadline=None)
+@given(LOGS)
+def test_a_slow_replay_says_the_same(steps: list[Step]) -> None:
+    """Written from the words of the design, without a line of ours, it comes to the same three views of any log."""
+    log = written(steps)
+    state, slow = log.state, SlowReplay(log.entries)
+    assert in_short(state.request()) == slow.request()
+    assert in_short(message for message, _ in state.replay()) == slow.replay()
+    assert state.messages() == slow.messages()
 
 
 def test_an_empty_log_asks_nothing() -> None:

@@ -570,7 +570,7 @@ class State:
     @property
     def turn(self) -> str | None:
         """The id of the last user message, which all behind it answers."""
-        ids = (message.id for message in reversed(self.recorded.values()) if isinstance(message, User))
+        ids = (block.message.id for block in reversed(self.timeline) if isinstance(block.message, User))
         return next(ids, self._turn_before)
 
     @property

@@ -34,6 +34,11 @@ _TAG = 16
 _LONGEST_ID = 255
 
 
+def is_sealed(body: bytes) -> bool:
+    """Whether a body is encrypted; JSON never begins like that."""
+    return body.startswith(_FORM)
+
+
 class EncryptedStore:
     """The sessions of `inner`, their bodies encrypted.
 

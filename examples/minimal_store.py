@@ -181,6 +181,7 @@ class FileStore:
         limit: int = 100,
     ) -> list[SessionInfo]:
         """Sessions by id behind the id `after`, as `Store.sessions` says."""
+        rules.require_listing(status, meta)
         infos = [_info(msgspec.json.decode(file.read_bytes(), type=Kept)) for file in self._path.glob("*.json")]
         wanted = [info for info in infos if (after is None or info.id > after) and rules.is_listed(info, status, meta)]
         return sorted(wanted, key=lambda info: info.id)[:limit]

@@ -95,6 +95,7 @@ def test_a_fork_anywhere_is_valid(at: int) -> None:
     assert fork.messages == parent.messages[: len(fork.messages)]
     assert [entry.seq for entry in fork.entries()] == list(range(1, at + 2))
     assert [entry.id for entry in fork.entries()][:at] == [entry.id for entry in parent.entries()][:at]
+    assert [(one["seq"], one["id"]) for one in fork.transcript()] == [(entry.seq, entry.id) for entry in fork.entries()]
     assert (fork.open_approvals(), fork.unknown_outcomes(), fork.pending_inbox()) == ([], [], [])
     assert (fork.orphaned_tool_call_ids(), fork.refresh().open_calls(), fork.refresh().run) == ([], [], None)
     assert (fork.info().marks, fork.info().status) == ({}, "idle")

@@ -275,6 +275,10 @@ REFUSALS: list[tuple[str, Callable[[Session], object], type[Exception], str]] = 
     ("a body that is no JSON", lambda s: s.append("mine", {"at": {1, 2}}), suture.NotJson, "$.at: set is not JSON; convert it to text, a list or a dict first."),
     ("bytes that are no JSON", lambda s: s.append("mine", b"{"), suture.NotJson, "The body is no JSON:"),
     ("a message that is none", lambda s: s.append("message", {"message": {"role": "wizard"}}), suture.InvalidEdit, "The body is no message: Invalid value 'wizard' - at `$.message.role`. `append_message` takes one that is."),
+    ("words that are no message", lambda s: s.add("hi"), suture.InvalidEdit, "'hi' is no message. `suture.load_messages` reads those of a wire format; `suture.User.of(text)` makes one."),  # type: ignore[arg-type]
+    ("a wire message", lambda s: s.append_message({"role": "user"}), suture.InvalidEdit, "{'role': 'user'} is no message."),  # type: ignore[arg-type]
+    ("a steer that is no text", lambda s: s.steer(None), suture.InvalidEdit, "A steer is a text, not None."),  # type: ignore[arg-type]
+    ("a session under a number", lambda s: Session(s.store, 42), suture.ConfigurationError, "The id of a session is a text, not 42. Give str(...) of it."),  # type: ignore[arg-type]
     ("a blank prompt", lambda s: suture.Agent(ScriptedModel([]), session=s).run("  "), suture.ConfigurationError, "The prompt is blank."),
     ("a prompt while calls wait", lambda s: suture.Agent(ScriptedModel([]), session=s).run("hm"), suture.AwaitingApproval, "These calls wait for a person, or for `resume` once decided: 3:0 (pay)."),
 ]  # fmt: skip

@@ -31,6 +31,16 @@ def test_a_key_from_a_file_or_the_environment(keyed: str, tmp_path: Path) -> Non
     assert suture("steer", "s", "three", "--store", keyed, SUTURE_KEY=KEY).status == 0
 
 
+def test_random_bytes_that_end_like_a_line(tmp_path: Path) -> None:
+    """Of a key of random bytes nothing is taken for the end of a line."""
+    url, file = f"sqlite:///{tmp_path / 'random.db'}", tmp_path / "key"
+    file.write_bytes(bytes(range(200, 230)) + b"\r\n")
+    store = library.open_store(url, key=file.read_bytes())
+    library.Session(store, "s").steer("Hello.")
+    store.close()
+    assert suture("steer", "s", "one", "--store", url, "--key-file", file).status == 0
+
+
 @pytest.mark.parametrize(
     ("key", "words"),
     [

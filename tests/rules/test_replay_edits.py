@@ -330,7 +330,8 @@ def test_removing_the_last_answer_makes_the_one_before_it_the_last() -> None:
     assert not log.state.open_calls()
     log.removal(4)
     state = log.state
-    assert state.last_assistant == state.recorded[2]
+    assert state.timeline.last_answer is not None
+    assert state.timeline.last_answer.message == state.recorded[2]
     assert [one.key for one in state.open_calls()] == ["2:0"]
 
 

@@ -7,7 +7,7 @@ import re
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -17,6 +17,7 @@ import pytest
 import suture
 from suture.errors import ConfigurationError, Corrupt, StoreError
 from suture.stores import Draft, EncryptedStore, MemoryStore, SqliteStore, Store
+from suture.testing import ScriptedModel
 from suture.testing.stores import StoreContract, drafts
 
 KEY = bytes(range(32))
@@ -96,6 +97,26 @@ def test_a_wrong_key_is_no_empty_history(inner: MemoryStore) -> None:
 
 def _flipped(body: bytes) -> bytes:
     return body[:-1] + bytes([body[-1] ^ 1])
+
+
+BARE: list[tuple[str, Callable[[suture.Session], object]]] = [
+    ("reads", lambda s: s.messages),
+    ("reads on", lambda s: s.entries(after=1)),
+    ("steers", lambda s: s.steer("x")),
+    ("edits", lambda s: s.unset()),
+    ("forks", lambda s: s.fork()),
+    ("runs", lambda s: suture.Agent(ScriptedModel([{"text": "hi"}]), session=s).run("hello")),
+]
+
+
+@pytest.mark.parametrize(("what", "act"), BARE, ids=[row[0] for row in BARE])
+def test_nobody_without_the_wrapper(what: str, act: Callable[[suture.Session], object], inner: MemoryStore) -> None:
+    """A session is not read as if it were empty, and nothing goes in that is not encrypted; status and chain need no key."""
+    suture.Session(EncryptedStore(inner, {"1": KEY}), "s").steer("hello")
+    bare = suture.Session(inner, "s")
+    with pytest.raises(ConfigurationError, match="session 's' is encrypted, and this store has no keys for bodies"):
+        act(bare)
+    assert (len(inner.read("s")), bare.info().status, bare.verify().ok) == (1, "inbox_waiting", True), what
 
 
 @pytest.mark.parametrize(

@@ -56,8 +56,8 @@ def in_store(command: F) -> F:
 
 
 def given_key() -> bytes | None:
-    """The key that the command was given: its text, without the end of its line. A key is never an argument itself,
-    since every process of the machine sees those.
+    """The key that the command was given. A text is a key without the end of its line; random bytes are one whole, also
+    when the last of them looks like such an end. A key is never an argument itself, since every process sees those.
 
     Raises:
         StoreError: the file cannot be read.
@@ -67,9 +67,10 @@ def given_key() -> bytes | None:
         text = os.environ.get("SUTURE_KEY")
         return os.fsencode(text) if text else None
     try:
-        return Path(file).read_bytes().rstrip(b"\r\n")
+        held = Path(file).read_bytes()
     except OSError as error:
         raise StoreError(f"{file}: the key cannot be read: {error.strerror}.") from error
+    return held.rstrip(b"\r\n") if held.isascii() else held
 
 
 @contextmanager

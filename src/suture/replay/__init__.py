@@ -1,5 +1,6 @@
 """Replay: the fold (`state`), the conversation that it makes (`conversation`, in order in `timeline`, of `calls`), what
-edits do to it (`editing`), where a compaction parts it (`boundary`), and what may be sent (`view`).
+is done about a call (`controls`), what edits do (`editing`), where a compaction parts it (`boundary`), and what may be sent
+(`view`).
 """
 
 from suture.replay.calls import Block, Call, CallStatus, TurnBlock, own

@@ -1,7 +1,7 @@
 """Where a compaction parts a log, and what is carried over that place.
 
 What lies before a boundary is in no request any more: a summary stands for it. What a fold knew there is written down
-with the compaction (`carry`), so that the log can be folded from the boundary on (`restored`) to the same end.
+with the compaction (`State.carry`), so that the log can be folded from the boundary on (`State.restore`) to the same end.
 """
 
 from __future__ import annotations

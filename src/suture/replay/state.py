@@ -2,8 +2,7 @@
 
 Pure and incremental: the same entries give the same state, one by one or at once, and adding an entry costs
 what that entry costs. Healing is a view: nothing here writes. A kind that is not known is kept in the log and
-skipped here. A result that is late, doubled or misplaced is paired and reported; a decision counts only for
-the request, key and digest that it names, and a call whose authority is in doubt is never run.
+skipped here.
 """
 
 from __future__ import annotations
@@ -37,25 +36,22 @@ from suture.entries import (
     Settlement,
     Steer,
     ToolStarted,
-    is_over,
     mark,
-    plain,
     read,
 )
 from suture.errors import Corrupt
 from suture.messages import Assistant, Message, ToolResult, Usage, User
-from suture.repair import stand_in
 from suture.replay.boundary import Boundary
-from suture.replay.calls import (
-    Attempt,
-    Block,
-    Call,
-    Decision,
-    Request,
-    TurnBlock,
-    doubt_about,
-    is_edit_of,
-    settled_result,
+from suture.replay.calls import Block, Call, TurnBlock
+from suture.replay.controls import (
+    fold_correction,
+    fold_decision,
+    fold_marks,
+    fold_request,
+    fold_settlement,
+    fold_start,
+    fold_unreadable,
+    named,
 )
 from suture.replay.conversation import Conversation, LogFinding
 from suture.replay.editing import apply, fold_edit, fold_removal
@@ -233,13 +229,14 @@ class State:
             case MessageBody():
                 self._message(entry.seq, body)
             case ToolStarted():
-                self._started(entry, body)
+                fold_start(self.talk, entry, body)
             case ApprovalRequest():
-                self._requested(entry, body)
+                fold_request(self.talk, entry, body)
             case ApprovalDecision():
-                self._decided(entry, body)
+                fold_decision(self.talk, entry, body)
             case Correction():
-                self._corrected(entry.seq, body)
+                self.usage += body.usage or Usage()
+                fold_correction(self.talk, entry.seq, body)
             case Steer():
                 self.inbox[body.id] = (entry.seq, body.message)
             case Interrupt():
@@ -247,7 +244,7 @@ class State:
                     self.interrupt = body
                     self._note_stop()
             case Settlement():
-                self._settled(entry.seq, body)
+                fold_settlement(self.talk, entry.seq, body)
             case Edit():
                 fold_edit(self.talk, entry.seq, body)
             case Removal():
@@ -309,7 +306,7 @@ class State:
         if isinstance(turn, TurnBlock) and (reason := self.stopped_by()) is not None:
             for call in turn.calls:
                 call.reason = reason
-            self._touch(turn)
+            self.timeline.forget(turn)
 
     def _reset(self, entry: Entry) -> None:
         """Begin a new conversation. What was open in the old one is withdrawn, and said so."""
@@ -335,48 +332,20 @@ class State:
     def _unreadable(self, entry: Entry, why: str) -> None:
         """An entry that does not fit its kind is left aside; what its key and its marks say counts."""
         self._find(entry.seq, "UNREADABLE", why)
-        value = plain(entry.body)
-        key = value.get("key") if isinstance(value, dict) else None
-        call = self.calls.get(key) if isinstance(key, str) else None
-        if call is not None and entry.kind == "tool_started":
-            self._started_unreadably(entry, call)
-        elif call is not None and entry.kind.startswith("approval_"):
-            self._refuse(call, f"entry {entry.seq} of kind {entry.kind} cannot be read")
+        fold_unreadable(self.talk, entry)
         self._go_by_marks(entry, "cannot be read")
 
     def _go_by_marks(self, entry: Entry, why: str) -> None:
-        """What the marks of an entry say that has no body: a start is one, an answer was one, a doubtful control runs
-        nothing, a delivery was one.
-        """
-        for kind, name in _named(entry.opens):
-            call = self.calls.get(name)
-            if kind == "run":
-                self.run, self.interrupt, self.last_status = name, None, None
-            elif call is not None and kind == "started":
-                self._started_unreadably(entry, call)
-            elif call is not None and kind in ("approval", "decided"):
-                self._refuse(call, f"entry {entry.seq} of kind {entry.kind} {why}")
-        for kind, name in _named(entry.closes):
-            call = self.calls.get(name)
-            if kind == "run" and self.run == name and not any(one == "run" for one, _ in _named(entry.opens)):
+        """What the marks of an entry say that has no body: a run began or ended, a message was delivered; and of calls."""
+        begun = [name for kind, name in named(entry.opens) if kind == "run"]
+        for run in begun:
+            self.run, self.interrupt, self.last_status = run, None, None
+        for kind, name in named(entry.closes):
+            if kind == "run" and self.run == name and not begun:
                 self.run, self.last_status = None, "unknown"
             elif kind == "inbox":
                 self.inbox.pop(name, None)
-            elif call is not None and entry.kind in ("edit", "removal") and not call.answered:
-                self._refuse(call, f"entry {entry.seq} of kind {entry.kind} {why}")
-            elif call is not None and kind == "started" and entry.kind in ("message", "settlement") and not call.answered:
-                result = stand_in(call.call, "lost", f"entry {entry.seq} {why}")
-                self.talk.pairing.answer(call.turn.paired, call.slot, entry.seq, result)
-                self.talk.answered(call, entry.seq, result)
-
-    def _started_unreadably(self, entry: Entry, call: Call) -> None:
-        """A start of which nothing says that it may be repeated."""
-        attempt = call.attempt.body.attempt + 1 if call.attempt is not None else 1
-        self._started(entry, ToolStarted(call.key, "external", attempt, idempotency_key=""))
-
-    def _refuse(self, call: Call, why: str) -> None:
-        call.refused = call.refused or why
-        self._touch(call.turn)
+        fold_marks(self.talk, entry, why)
 
     # Messages ---------------------------------------------------------------------------------
 
@@ -387,73 +356,6 @@ class State:
         if isinstance(message, Assistant) and message.usage is not None and not body.restated:
             self.usage += message.usage
         self.talk.take(seq, body)
-
-    # Calls ------------------------------------------------------------------------------------
-
-    def _started(self, entry: Entry, body: ToolStarted) -> None:
-        call = self.calls.get(body.key)
-        if call is None:
-            self._find(entry.seq, "CALL_UNKNOWN", f"a handler started for {self.talk.unknown(body.key)}")
-            return
-        call.attempt = Attempt(entry.seq, entry.at, entry.epoch, body)
-        call.released = False
-        self._touch(call.turn)
-
-    def _requested(self, entry: Entry, body: ApprovalRequest) -> None:
-        call = self.calls.get(body.key)
-        if call is None:
-            self._find(entry.seq, "APPROVAL_INVALID", f"an approval is asked for {self.talk.unknown(body.key)}")
-            return
-        if call.answered:
-            self._find(entry.seq, "APPROVAL_INVALID", f"an approval is asked for {body.key}, which is answered")
-            return
-        if doubt := doubt_about(call, body):
-            call.refused = doubt
-            self._find(entry.seq, "APPROVAL_INVALID", f"{body.key} will not run: {doubt}")
-        else:
-            call.request = Request(entry.seq, entry.at, body)
-        self._touch(call.turn)
-
-    def _decided(self, entry: Entry, body: ApprovalDecision) -> None:
-        seq = entry.seq
-        call = self.calls.get(body.key)
-        request = call.request if call is not None else None
-        if call is None or request is None or (body.request, body.digest) != (request.seq, request.body.digest):
-            self._find(seq, "DECISION_INVALID", f"the decision on {body.key} names no request of this log and is not used")
-        elif body.call is not None and not is_edit_of(request.body.call, body):
-            self._find(
-                seq, "DECISION_INVALID", f"the decision on {body.key} puts another call in its place and is not used"
-            )
-        elif call.decision is not None or call.answered:
-            self._find(seq, "DECISION_LATE", f"{body.key} was decided before; this decision is not used")
-        elif is_over(request.body.expires, entry.at):
-            self._find(seq, "DECISION_LATE", f"the request for {body.key} had expired; this decision is not used")
-        else:
-            call.decision = Decision(seq, body)
-            self._touch(call.turn)
-
-    def _corrected(self, seq: int, body: Correction) -> None:
-        self.usage += body.usage or Usage()
-        call = self.calls.get(body.key)
-        if call is None or call.status != "pending" or (body.call is not None and body.call.id != call.call.id):
-            self._find(seq, "CORRECTION_INVALID", f"{body.key} waits for no such correction; this one is not used")
-            return
-        call.correction = body
-        self._touch(call.turn)
-
-    def _settled(self, seq: int, body: Settlement) -> None:
-        call = self.calls.get(body.key)
-        if call is None or call.status != "started":
-            self._find(seq, "SETTLEMENT_LATE", f"{body.key} waits for no settlement; this one is not used")
-            return
-        if body.outcome == "released":
-            call.released = True
-        else:
-            result = settled_result(call, body)
-            self.talk.pairing.answer(call.turn.paired, call.slot, seq, result)
-            call.settlement = body
-            self.talk.answered(call, seq, result)
-        self._touch(call.turn)
 
     # Forks ------------------------------------------------------------------------------------
 
@@ -471,9 +373,6 @@ class State:
         self.inbox.clear()
         self.run, self.interrupt, self.last_status = None, None, None
         self.marks = {name: opened for name, opened in self.marks.items() if opened == seq}
-
-    def _touch(self, block: Block) -> None:
-        self.timeline.forget(block)
 
     # Views ------------------------------------------------------------------------------------
 
@@ -552,12 +451,6 @@ class State:
         return [call for call in self.talk.in_order() if call.outcome_unknown]
 
     @property
-    def last_assistant(self) -> Assistant | None:
-        """The last assistant message, whatever follows it."""
-        block = self.timeline.last_answer
-        return block.message if block is not None and isinstance(block.message, Assistant) else None
-
-    @property
     def reply(self) -> Assistant | None:
         """The last assistant message, when no user message follows it: what the model has said to what was said last."""
         return self.timeline.reply
@@ -594,7 +487,7 @@ class State:
     def idle_marks(self) -> tuple[str, ...]:
         """The open marks behind which nothing waits any more; the next run closes them."""
         return tuple(
-            one for (kind, name), one in zip(_named(self.marks), self.marks, strict=True) if self._is_idle(kind, name)
+            one for (kind, name), one in zip(named(self.marks), self.marks, strict=True) if self._is_idle(kind, name)
         )
 
     def _is_idle(self, kind: str, name: str) -> bool:
@@ -613,8 +506,3 @@ class State:
                 return call is None or not call.outcome_unknown
             case _:
                 return False
-
-
-def _named(marks: Iterable[str]) -> list[tuple[str, str]]:
-    """Marks as pairs of kind and name."""
-    return [(kind, name) for kind, _, name in (one.partition(":") for one in marks)]

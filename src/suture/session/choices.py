@@ -1,4 +1,4 @@
-"""What a session may be given: whether it heals, and where the ids of its messages come from."""
+"""What a session may be given: its id, whether it heals, and where the ids of its messages come from."""
 
 from __future__ import annotations
 
@@ -33,6 +33,19 @@ def is_on(given: object, what: str) -> bool:
 def heals(given: object) -> bool:
     """Whether a session heals: unless it is told not to, or the environment says so for all."""
     return is_on(given, "heal") and is_on(os.environ.get(HEAL) or True, HEAL)
+
+
+def usable_id(given: object) -> str:
+    """The id of a session; a new UUID for None.
+
+    Raises:
+        ConfigurationError: it is no text.
+    """
+    if given is None:
+        return str(uuid.uuid4())
+    if not isinstance(given, str):
+        raise ConfigurationError(f"The id of a session is a text, not {given!r:.80}. Give str(...) of it.")
+    return given
 
 
 def source_of_ids(given: object) -> Callable[[], str]:

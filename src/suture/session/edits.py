@@ -244,14 +244,22 @@ def checked(messages: object) -> list[Message]:
     """
     if not isinstance(messages, Iterable):
         raise InvalidEdit(f"`set` takes a list of messages, not {messages!r:.80}.")
-    found: list[Message] = []
-    for at, message in enumerate(messages):
-        if not isinstance(message, System | User | Assistant | ToolResult):
-            raise InvalidEdit(
-                f"{message!r:.80} at index {at} is no message. `suture.load_messages` reads those of a wire format."
-            )
-        found.append(spelled_out(message) if isinstance(message, ToolResult) else message)
-    return found
+    return [recordable(message, f" at index {at}") for at, message in enumerate(messages)]
+
+
+def recordable(message: object, where: str = "") -> Message:
+    """The message as it can be recorded.
+
+    Raises:
+        InvalidEdit: it is none.
+        NotJson: a result whose content cannot be written down.
+    """
+    if not isinstance(message, System | User | Assistant | ToolResult):
+        raise InvalidEdit(
+            f"{message!r:.80}{where} is no message. `suture.load_messages` reads those of a wire format; "
+            "`suture.User.of(text)` makes one."
+        )
+    return spelled_out(message) if isinstance(message, ToolResult) else message
 
 
 def discard(state: State) -> list[Wanted]:

@@ -10,6 +10,7 @@ from suture.entries import ChildReport, Entry, Linked, plain, read
 from suture.errors import Corrupt
 from suture.messages import User, parts_of
 from suture.replay import State
+from suture.session.log import SessionLog
 from suture.stores.base import SessionInfo, Store
 
 ChildStatus: TypeAlias = Literal["queued", "running", "interrupted", "done", "stopped", "failed"]
@@ -76,7 +77,7 @@ def labelled(name: str, status: str, report: str | None) -> User:
 def transcript_of(store: Store, session_id: str, *, include_children: bool) -> Iterator[dict[str, object]]:
     """The entries of a session as JSON, media left out; with those of each child behind the link to it, once."""
     expanded = {session_id}
-    levels = [("", iter(store.read(session_id)))]
+    levels = [("", iter(SessionLog(store, session_id).read()))]
     while levels:
         origin, entries = levels[-1]
         entry = next(entries, None)
@@ -88,7 +89,7 @@ def transcript_of(store: Store, session_id: str, *, include_children: bool) -> I
         if link is not None and link.session_id not in expanded:
             expanded.add(link.session_id)
             below = f"{link.name}#{link.session_id[:8]}"
-            levels.append((f"{origin}>{below}" if origin else below, iter(store.read(link.session_id))))
+            levels.append((f"{origin}>{below}" if origin else below, iter(SessionLog(store, link.session_id).read())))
 
 
 def _link_of(entry: Entry) -> Linked | None:

@@ -14,10 +14,11 @@ import msgspec
 
 import suture.stores.rules as rules
 from suture.entries import Draft, Entry, Fork, draft, mark, read
-from suture.errors import Conflict, Corrupt, InvalidEdit, SessionNotFound
+from suture.errors import ConfigurationError, Conflict, Corrupt, InvalidEdit, SessionNotFound
 from suture.session.clock import new_id, now
 from suture.session.near import did_you_mean, not_found
 from suture.stores.base import Claim, Meta, SessionInfo, Store, boundary_of, key_of
+from suture.stores.encrypted import is_sealed
 
 
 class Stretch(NamedTuple):
@@ -54,8 +55,10 @@ class SessionLog:
     def __init__(self, store: Store, session_id: str) -> None:
         self.store = store
         self.session_id = session_id
-        # Neither ever changes: what a session was forked off, known once it has an entry, and what it shares.
+        # None ever changes: what a session was forked off and whether it is encrypted, known once it has an entry, and what
+        # it shares.
         self._is_known = False
+        self._is_sealed = False
         self._origin: Fork | None = None
         self._past: tuple[Stretch, ...] | None = None
 
@@ -70,12 +73,15 @@ class SessionLog:
 
         Raises:
             SessionNotFound: what is to be read lies in a session that this one was forked off, and that is gone.
+            ConfigurationError: it is encrypted, and the store is not.
         """
         if not self._is_known and after <= 0:
             entries = self.store.read(self.session_id, 0, limit)
             if not entries or self._learn(entries[0]) is None:
+                self._require_open()
                 return entries
         self.origin()
+        self._require_open()
         found = self._read_past(after, limit) if after < self._offset else []
         left = None if limit is None else limit - len(found)
         own = self.store.read(self.session_id, max(after - self._offset, 0), left) if left != 0 else []
@@ -104,9 +110,18 @@ class SessionLog:
         return self._origin
 
     def _learn(self, first: Entry) -> Fork | None:
-        self._origin = origin_of(self.session_id, first)
+        self._is_sealed = is_sealed(first.body)
+        self._origin = None if self._is_sealed else origin_of(self.session_id, first)
         self._is_known = True
         return self._origin
+
+    def _require_open(self) -> None:
+        """Refuse a log whose bodies are encrypted: it would read as empty, and what is written would not be encrypted."""
+        if self._is_sealed:
+            raise ConfigurationError(
+                f"session {self.session_id!r} is encrypted, and this store has no keys for bodies. Open it through "
+                "`suture.stores.EncryptedStore`."
+            )
 
     def past(self) -> tuple[Stretch, ...]:
         """What the session shares, oldest first.
@@ -162,8 +177,13 @@ class SessionLog:
         epoch: int | None = None,
         meta: Meta | None = None,
     ) -> int:
-        """Append a batch; return its last position. As `Store.append` otherwise."""
+        """Append a batch; return its last position. As `Store.append` otherwise.
+
+        Raises:
+            ConfigurationError: it is encrypted, and the store is not.
+        """
         self.origin()
+        self._require_open()
         known = None if expect is None else expect - self._offset
         last = self.store.append(self.session_id, drafts, expect=known, epoch=epoch, meta=meta)
         if not self._is_known and last == len(drafts) > 0:

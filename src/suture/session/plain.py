@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 import time
-import uuid
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Self, TypeVar
@@ -47,9 +46,10 @@ from suture.errors import (
 from suture.healing import fit
 from suture.messages import Assistant, Message, Part, ToolCall, ToolResult, Usage, User, parts_of
 from suture.replay import Call, LogFinding, State
-from suture.session.choices import Ids, heals, source_of_ids
+from suture.session.choices import Ids, heals, source_of_ids, usable_id
 from suture.session.clock import new_id, now
 from suture.session.editing import PATIENCE, Editing
+from suture.session.edits import recordable
 from suture.session.exporting import whole_conversation
 from suture.session.family import Child, child_of, labelled, transcript_of
 from suture.session.listeners import Listener, Listeners
@@ -69,7 +69,6 @@ from suture.session.waiting import (
 )
 from suture.stores.base import SessionInfo, Store
 from suture.stores.owner import is_dead
-from suture.tools import spelled_out
 
 T = TypeVar("T")
 
@@ -97,7 +96,7 @@ class Session(Editing):
         self.message_id = source_of_ids(ids)
         self.listeners = Listeners()
         self.epoch_of_run: Callable[[], int | None] = lambda: None
-        self.id = str(uuid.uuid4()) if id is None else id
+        self.id = usable_id(id)
         self.log = SessionLog(store, self.id)
         self.state = State()
         self.lock = threading.RLock()
@@ -257,6 +256,7 @@ class Session(Editing):
         is given an id unless it has one.
 
         Raises:
+            InvalidEdit: it is no message.
             NotJson: a result whose content cannot be written down.
         """
         recorded = self.append_message(message)
@@ -278,9 +278,10 @@ class Session(Editing):
         """Record a message in one append and tell nobody; it is given an id unless it has one.
 
         Raises:
+            InvalidEdit: it is no message.
             NotJson: a result whose content cannot be written down.
         """
-        recorded = self._named(spelled_out(message) if isinstance(message, ToolResult) else message)
+        recorded = self._named(recordable(message))
         if isinstance(recorded, ToolResult):
             self._append_on(lambda state: self._message(state, new_id(), MessageBody(recorded)))
         else:
@@ -328,9 +329,11 @@ class Session(Editing):
         With `expected_turn`, the id of the user message that it speaks of, it is left only while no other came behind that.
 
         Raises:
-            InvalidEdit: the text is blank.
+            InvalidEdit: it is no text, or a blank one.
             Conflict: the conversation is in another turn than the expected one.
         """
+        if not isinstance(text, str):
+            raise InvalidEdit(f"A steer is a text, not {text!r:.80}.")
         if not text.strip():
             raise InvalidEdit("A steer needs words; this one is blank.")
         id = new_id()
@@ -571,7 +574,7 @@ class Session(Editing):
             SessionNotFound: nothing was written to this session.
             InvalidEdit: there is no such position, or a session of that id.
         """
-        child = self.log.fork(at, str(uuid.uuid4()) if id is None else id)
+        child = self.log.fork(at, usable_id(id))
         fork = Session(child.store, child.session_id, heal=self.heal, ids=self.message_id)
         fork.log = child
         return fork

@@ -22,8 +22,8 @@ from suture.stores.base import SessionInfo, Store
 class AsyncSession:
     """A handle on a session. `Session` says what each method does.
 
-    What reads or writes is awaited, and reads first; properties, `len` and iteration answer from what was last
-    read. `plain` is the session underneath.
+    What reads or writes is awaited. Properties, `len` and iteration answer from what was last read, by whatever reads or
+    by a run; what `add` or `append` wrote is among it behind `await refresh()`. `plain` is the session underneath.
     """
 
     def __init__(

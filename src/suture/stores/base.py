@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Mapping, Sequence
-from typing import Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 import msgspec
 
@@ -17,6 +17,7 @@ from suture.canonical import canonical
 from suture.entries import Draft, Entry
 
 Status: TypeAlias = Literal["running", "idle", "awaiting_approval", "unknown_outcome", "inbox_waiting", "abandoned"]
+STATUSES: tuple[Status, ...] = get_args(Status)
 Meta: TypeAlias = Mapping[str, object]
 
 
@@ -210,6 +211,9 @@ class Store(Protocol):
     ) -> list[SessionInfo]:
         """Sessions by id, at most `limit`, behind the id `after`; only those of that status, and whose meta
         holds all of `meta`.
+
+        Raises:
+            ConfigurationError: there is no such status.
         """
         ...
 

@@ -148,6 +148,7 @@ class MemoryStore:
         limit: int = 100,
     ) -> list[SessionInfo]:
         """Sessions by id behind the id `after`, as `Store.sessions` says."""
+        rules.require_listing(status, meta)
         with self._lock:
             now = time.time()
             ids = sorted(id for id in self._sessions if after is None or id > after)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hmac
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from suture.canonical import canonical, is_encodable
@@ -24,7 +24,7 @@ from suture.errors import (
     StoreError,
     WrongKey,
 )
-from suture.stores.base import KEY_ID, Claim, Meta, SessionInfo, Status, key_id, seal
+from suture.stores.base import KEY_ID, STATUSES, Claim, Meta, SessionInfo, Status, key_id, seal
 from suture.stores.owner import is_dead, pid_here
 
 NO_META = b"{}"
@@ -184,6 +184,8 @@ def claim_lost(claim: Claim) -> Fenced:
 
 # Sessions -------------------------------------------------------------------------------------
 
+_CANDIDATES = 200
+
 
 def no_such_session(session_id: str) -> SessionNotFound:
     """The error of an id that the store does not hold."""
@@ -211,6 +213,38 @@ def meta_of(stored: bytes) -> dict[str, object]:
     """Meta as it was given, from its stored bytes."""
     meta: dict[str, object] = json.loads(stored.decode("utf-8", "surrogatepass"))
     return meta
+
+
+def require_listing(status: object, meta: object) -> None:
+    """Return when sessions can be listed by that status and meta.
+
+    Raises:
+        ConfigurationError: there is no such status, or meta is no mapping.
+    """
+    if status is not None and status not in STATUSES:
+        raise ConfigurationError(f"There is no status {status!r:.80}; sessions are {', '.join(STATUSES)}.")
+    if meta is not None and not isinstance(meta, Mapping):
+        raise ConfigurationError(f"Sessions are listed by a mapping such as {{'user': 'ada'}}, not {meta!r:.80}.")
+
+
+def listed(
+    page: Callable[[str | None, int], list[SessionInfo]],
+    status: Status | None,
+    meta: Meta | None,
+    after: str | None,
+    limit: int,
+) -> list[SessionInfo]:
+    """A listing out of pages of candidates: `page(after, size)` gives those behind an id, fewer than `size` at the end."""
+    require_listing(status, meta)
+    found: list[SessionInfo] = []
+    size = max(limit, _CANDIDATES)
+    while len(found) < limit:
+        candidates = page(after, size)
+        found += [info for info in candidates if is_listed(info, status, meta)]
+        if len(candidates) < size:
+            break
+        after = candidates[-1].id
+    return found[:limit]
 
 
 def is_listed(info: SessionInfo, status: Status | None, meta: Meta | None) -> bool:

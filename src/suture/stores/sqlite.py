@@ -128,7 +128,6 @@ _INFOS = """
     FROM ({sessions}) AS s LEFT JOIN marks AS m ON m.session = s.key ORDER BY s.id, seq, mark"""
 _ONE_INFO = _INFOS.format(sessions="SELECT * FROM sessions WHERE id = ?")
 
-_PAGE = 200
 _FIRST_PAUSE, _LAST_PAUSE = 0.02, 0.1
 
 Binding: TypeAlias = str | bytes | int | None
@@ -197,15 +196,7 @@ class SqliteStore:
         limit: int = 100,
     ) -> list[SessionInfo]:
         """Sessions by id behind the id `after`, as `Store.sessions` says."""
-        found: list[SessionInfo] = []
-        size = max(limit, _PAGE)
-        while len(found) < limit:
-            page = self._page(status, meta, after, size)
-            found += [info for info in page if rules.is_listed(info, status, meta)]
-            if len(page) < size:
-                break
-            after = page[-1].id
-        return found[:limit]
+        return rules.listed(lambda after, size: self._page(status, meta, after, size), status, meta, after, limit)
 
     def _page(self, status: Status | None, meta: Meta | None, after: str | None, size: int) -> list[SessionInfo]:
         query, bindings = _listing(status, meta, after)

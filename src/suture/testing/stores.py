@@ -21,7 +21,7 @@ from typing import TypeVar
 import pytest
 
 from suture.entries import MAX_BODY
-from suture.errors import Conflict, Fenced, NotJson, SessionBusy, SessionNotFound, StoreError
+from suture.errors import ConfigurationError, Conflict, Fenced, NotJson, SessionBusy, SessionNotFound, StoreError
 from suture.stores import Claim, Draft, Entry, Store
 from suture.stores.base import Status, key_of, link, seal
 from suture.stores.owner import this_owner
@@ -500,6 +500,13 @@ class StoreContract:
             assert [info.id for info in store.sessions(status=status)] == names
             assert [info.id for info in store.sessions(status=status, limit=2)] == names[:2]
             assert [info.id for info in store.sessions(status=status, after=names[1], limit=2)] == names[2:]
+
+    def test_a_listing_by_what_is_no_status(self, store: Store) -> None:
+        """A status that is misspelled is an error, which names those there are, and not an empty listing."""
+        with pytest.raises(ConfigurationError, match="There is no status 'parked'; sessions are running, idle, awaiting"):
+            store.sessions(status="parked")  # type: ignore[arg-type]
+        with pytest.raises(ConfigurationError, match="not 'user'"):
+            store.sessions(meta="user")  # type: ignore[arg-type]
 
     def test_sessions_by_meta(self, store: Store) -> None:
         """A listing shows only the sessions whose meta holds all that was asked for."""

@@ -117,6 +117,7 @@ class JsonlStore:
         limit: int = 100,
     ) -> list[SessionInfo]:
         """Sessions by id behind the id `after`, as `Store.sessions` says."""
+        rules.require_listing(status, meta)
         found: list[SessionInfo] = []
         for id in self._ids():
             if len(found) >= limit:

@@ -93,7 +93,6 @@ _DELETE = """
 
 _ALL = 2**63 - 1
 _PATIENCE = 30.0
-_PAGE = 200
 _KNOWN = 1_000
 _FIRST_PAUSE, _LAST_PAUSE = 0.05, 1.0
 
@@ -211,15 +210,7 @@ class PostgresStore:
         limit: int = 100,
     ) -> list[SessionInfo]:
         """Sessions by id behind the id `after`, as `Store.sessions` says."""
-        found: list[SessionInfo] = []
-        size = max(limit, _PAGE)
-        while len(found) < limit:
-            page = self._page(status, meta, after, size)
-            found += [info for info in page if rules.is_listed(info, status, meta)]
-            if len(page) < size:
-                break
-            after = page[-1].id
-        return found[:limit]
+        return rules.listed(lambda after, size: self._page(status, meta, after, size), status, meta, after, limit)
 
     def _page(self, status: Status | None, meta: Meta | None, after: str | None, size: int) -> list[SessionInfo]:
         where, values = _candidates(status, meta, after)

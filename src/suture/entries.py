@@ -20,15 +20,17 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import msgspec
 
-from suture.canonical import digest
-from suture.errors import Corrupt
+from suture.canonical import MAX_DEPTH, digest
+from suture.errors import Corrupt, NotJson
 from suture.messages import Assistant, Message, Part, ToolCall, ToolResult, Usage, User, encode, with_known_parts
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
+_NESTING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[][{}]', re.DOTALL)
+_NUMBER = re.compile("0|[1-9][0-9]{0,17}")
 
 Corrector: TypeAlias = Literal["rule", "model", "host"]
 Effect: TypeAlias = Literal["read", "idempotent", "external"]
@@ -93,7 +95,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Body(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    pass
+    levels: ClassVar[int] = MAX_DEPTH  # how deep its JSON may be nested: whoever looks into it takes a step per level
 
 
 class MessageBody(_Body, frozen=True, gc=False, omit_defaults=True):
@@ -298,6 +300,8 @@ class Compacted(_Body, frozen=True, gc=False, omit_defaults=True):
     before that, without messages; tokens are estimates of the context, `usage` what the summary cost.
     """
 
+    levels: ClassVar[int] = MAX_DEPTH + 8  # what other bodies hold stands in `carried`, some levels deeper
+
     summary: str
     first_kept: int
     carried: Carried | None = None
@@ -404,8 +408,17 @@ _DECODERS = {kind: msgspec.json.Decoder(body) for kind, body in KINDS.items()}
 
 
 def draft(id: str, at: str, body: Body, opens: tuple[str, ...] = (), closes: tuple[str, ...] = ()) -> Draft:
-    """A draft of one of suture's own kinds."""
-    return Draft(id, _KIND_OF[type(body)], at, encode(body), opens, closes)
+    """A draft of one of suture's own kinds.
+
+    Raises:
+        NotJson: something in it is nested too deep to be read again.
+    """
+    kind, encoded = _KIND_OF[type(body)], encode(body)
+    if _is_deeper(encoded, body.levels):
+        raise NotJson(
+            f"This {kind} is nested deeper than {body.levels} levels, and was not written down. Flatten what it holds."
+        )
+    return Draft(id, kind, at, encoded, opens, closes)
 
 
 def read(entry: Entry) -> Body | None:
@@ -417,6 +430,8 @@ def read(entry: Entry) -> Body | None:
     decoder = _DECODERS.get(entry.kind)
     if decoder is None:
         return None
+    if _is_deeper(entry.body, levels := KINDS[entry.kind].levels):
+        raise Corrupt(f"entry {entry.seq}: this {entry.kind} is nested deeper than {levels} levels.")
     try:
         return decoder.decode(entry.body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -432,6 +447,24 @@ def _read_leniently(entry: Entry, first: Exception) -> Body:
         return msgspec.convert(value, KINDS[entry.kind])
     except (msgspec.ValidationError, RecursionError):
         raise Corrupt(f"entry {entry.seq}: no {entry.kind} of this version: {first}") from first
+
+
+def _is_deeper(body: bytes, levels: int) -> bool:
+    """Whether JSON is nested deeper than that. A bracket in a text is none, so texts are looked at where there are many."""
+    if body.count(b"{") + body.count(b"[") <= levels:
+        return False
+    depth = 0
+    for found in _NESTING.finditer(body):
+        match found[0][:1]:
+            case b"{" | b"[":
+                depth += 1
+                if depth > levels:
+                    return True
+            case b"}" | b"]":
+                depth -= 1
+            case _:
+                pass  # a text
+    return False
 
 
 def plain(body: bytes) -> object:
@@ -452,8 +485,14 @@ def call_key(seq: int, index: int) -> str:
 
 def position_of(key: str) -> tuple[int, int] | None:
     """The seq and index of a call key; None when the text is no key."""
-    seq, colon, index = key.partition(":")
-    return (int(seq), int(index)) if colon and seq.isdecimal() and index.isdecimal() else None
+    seq, _, index = key.partition(":")
+    found = number_of(seq), number_of(index)
+    return None if found[0] is None or found[1] is None else (found[0], found[1])
+
+
+def number_of(text: str) -> int | None:
+    """The seq or index that the text is, as suture writes it; None for any other text, whoever wrote it."""
+    return int(text) if _NUMBER.fullmatch(text) else None
 
 
 def is_repeatable(effect: Effect) -> bool:

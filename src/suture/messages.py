@@ -299,7 +299,7 @@ def parts_of(content: str | Part | Iterable[str | Part]) -> tuple[Part, ...]:
 # Encoding -------------------------------------------------------------------------------------
 
 _ENCODER = msgspec.json.Encoder()
-_PARTS = frozenset(("text", "reasoning", "image", "file", "audio", "tool_call", "opaque"))
+_PARTS = ("text", "reasoning", "image", "file", "audio", "tool_call", "opaque")  # no set: what is looked up may be anything
 
 
 def encode(value: object) -> bytes:

@@ -505,6 +505,15 @@ def test_a_transcript_leaves_media_out() -> None:
     assert "origin" not in shown[0]
 
 
+def test_a_transcript_shows_what_is_nested_deep_up_to_a_level() -> None:
+    """A body of any depth has a line, which ends where nobody would read on."""
+    session = fresh()
+    session.store.append("s", [Draft("x", "mine", now(), b"[" * 700 + b"]" * 700)])
+    body = str(session.transcript()[0]["body"])
+    assert body.count("[") == 200
+    assert "what is nested deeper than 200 levels" in body
+
+
 def told(entries: Iterable[dict[str, object]]) -> list[tuple[object, object, object]]:
     return [(entry["kind"], entry["seq"], entry.get("origin")) for entry in entries]
 

@@ -11,7 +11,7 @@ import pytest
 import suture
 from suture.canonical import canonical
 from suture.entries import Settled
-from suture.messages import Assistant, ToolCall, ToolResult, User
+from suture.messages import Assistant, Opaque, ToolCall, ToolResult, User
 from suture.replay import State
 from suture.session import Session, new_id, now
 from suture.stores import Draft
@@ -261,6 +261,10 @@ def test_a_call_that_a_live_run_holds_is_not_settled(outcome: Settled) -> None:
     assert session.messages[2].text == "sent"
 
 
+def nested(levels: int) -> dict[str, object]:
+    return {"in": nested(levels - 1)} if levels > 1 else {}
+
+
 REFUSALS: list[tuple[str, Callable[[Session], object], type[Exception], str]] = [
     ("no such call", lambda s: s.approve("c9"), suture.NoSuchApproval, "No call 'c9' waits for a decision. Those that wait: 3:0 (pay)."),
     ("another digest", lambda s: s.approve("c1", digest="abc"), suture.NoSuchApproval, "not abc: it is not the call that was shown. Look at `open_approvals()` again before deciding."),
@@ -274,6 +278,7 @@ REFUSALS: list[tuple[str, Callable[[Session], object], type[Exception], str]] = 
     ("a kind of suture's own", lambda s: s.append("approval_decision", {"approved": True}), suture.InvalidEdit, "'approval_decision' is a kind of suture's own"),
     ("a body that is no JSON", lambda s: s.append("mine", {"at": {1, 2}}), suture.NotJson, "$.at: set is not JSON; convert it to text, a list or a dict first."),
     ("bytes that are no JSON", lambda s: s.append("mine", b"{"), suture.NotJson, "The body is no JSON:"),
+    ("a message nested too deep", lambda s: s.add(User((Opaque("x", nested(300)),))), suture.NotJson, "This message is nested deeper than 200 levels, and was not written down."),
     ("a message that is none", lambda s: s.append("message", {"message": {"role": "wizard"}}), suture.InvalidEdit, "The body is no message: Invalid value 'wizard' - at `$.message.role`. `append_message` takes one that is."),
     ("words that are no message", lambda s: s.add("hi"), suture.InvalidEdit, "'hi' is no message. `suture.load_messages` reads those of a wire format; `suture.User.of(text)` makes one."),  # type: ignore[arg-type]
     ("a wire message", lambda s: s.append_message({"role": "user"}), suture.InvalidEdit, "{'role': 'user'} is no message."),  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from suture.entries import ApprovalDecision, ApprovalRequest, Entry, Fork, MessageBody, call_digest, read
+from suture.entries import ApprovalDecision, ApprovalRequest, Entry, Fork, MessageBody, call_digest, position_of, read
 from suture.errors import Corrupt
 from suture.messages import Assistant, Opaque, Text, ToolResult, User, encode
 from suture.replay import State
@@ -539,7 +539,17 @@ def test_what_a_newer_version_wrote_survives_byte_for_byte() -> None:
 
 @pytest.mark.spec("S108")
 @pytest.mark.parametrize(
-    "body", [b"", b"\xff\xfe", b"[1]", b'{"message":{"role":"wizard"}}', b'{"message":1}', b"[" * 5000]
+    "body",
+    [
+        b"",
+        b"\xff\xfe",
+        b"[1]",
+        b'{"message":{"role":"wizard"}}',
+        b'{"message":1}',
+        b"[" * 5000,
+        b'{"message":{"role":{},"parts":[{"type":{}}]}}',
+        b'{"message":{"role":"user","parts":[{"type":"hologram","raw":' + b"[" * 500 + b"]" * 500 + b"}]}}",
+    ],
 )
 def test_an_unreadable_message_is_a_finding(body: bytes) -> None:
     """A broken body hides itself, not the conversation."""
@@ -550,6 +560,30 @@ def test_an_unreadable_message_is_a_finding(body: bytes) -> None:
     state = log.state
     assert shape(state.request()) == ["u:go", "a:still here"]
     assert [finding.code for finding in state.findings] == ["UNREADABLE"]
+
+
+def test_a_text_full_of_brackets_is_not_nested() -> None:
+    """Only values are: a message that quotes code is read, whatever it escapes."""
+    log = Log()
+    log.user('{[\\"' * 900)
+    assert not log.state.findings
+
+
+def test_a_part_may_say_anything_for_its_kind() -> None:
+    """A part whose type is no text is kept aside as it came."""
+    log = Log()
+    log.raw("message", b'{"message":{"role":"user","parts":[{"type":{"a":[]}}]}}')
+    assert log.state.request() == (User((Opaque("suture", {"type": {"a": []}}),)),)
+
+
+@pytest.mark.parametrize("key", ["9" * 5000 + ":0", "1:" + "9" * 5000, "\u0661:0", "01:0", "-1:0", "1", ":"])
+def test_what_is_no_key_names_no_call(key: str) -> None:
+    """A result under a name that no call can have is left aside, and the rest is read."""
+    log = Log()
+    log.user()
+    log.result("c1", "lost", key=key)
+    assert [finding.code for finding in log.state.findings] == ["RESULT_ORPHAN"]
+    assert position_of(key) is None
 
 
 def test_an_erased_entry_is_a_finding() -> None:

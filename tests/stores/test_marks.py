@@ -62,7 +62,17 @@ def test_status(marks: str, expected: Status) -> None:
     assert SessionInfo("s", marks=marks_of(marks)).status == expected
 
 
-@pytest.mark.parametrize(("marks", "expected"), [("", 0), ("run:9", 0), ("boundary:7", 7), ("boundary:7 boundary:30", 30)])
+BOUNDARIES = [
+    ("", 0),
+    ("run:9", 0),
+    ("boundary:7", 7),
+    ("boundary:7 boundary:30", 30),
+    # Any host can write a mark; one that is none of suture's stops no listing.
+    (f"boundary:7 boundary:{'9' * 5000} boundary:08 boundary:\u0669 boundary:x boundary:", 7),
+]
+
+
+@pytest.mark.parametrize(("marks", "expected"), BOUNDARIES)
 def test_boundary(marks: str, expected: int) -> None:
     """The first kept seq of the last compaction."""
     assert boundary_of(marks_of(marks)) == expected

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from suture.canonical import MAX_DEPTH
 from suture.entries import ChildReport, Entry, Linked, plain, read
 from suture.errors import Corrupt
 from suture.messages import User, parts_of
@@ -107,13 +108,17 @@ def _shown(entry: Entry, origin: str) -> dict[str, object]:
     return {**shown, "origin": origin} if origin else shown
 
 
-def without_media(value: object) -> object:
-    """A JSON value in which the data of pictures, files and sounds gives way to a word on its size."""
-    if isinstance(value, list):
-        return [without_media(item) for item in value]
-    if not isinstance(value, dict):
+def without_media(value: object, levels: int = MAX_DEPTH) -> object:
+    """A JSON value in which the data of pictures, files and sounds gives way to a word on its size, and so does what lies
+    that many levels deep.
+    """
+    if not isinstance(value, list | dict):
         return value
-    kept = {key: without_media(item) for key, item in value.items()}
+    if levels == 0:
+        return {"omitted": f"what is nested deeper than {MAX_DEPTH} levels"}
+    if isinstance(value, list):
+        return [without_media(item, levels - 1) for item in value]
+    kept = {key: without_media(item, levels - 1) for key, item in value.items()}
     data = value.get("data")
     if isinstance(data, str) and (value.get("type") in _MEDIA_TYPES or any(key in value for key in _MEDIA_KEYS)):
         del kept["data"]

@@ -14,7 +14,7 @@ from typing import Literal, Protocol, TypeAlias, get_args, runtime_checkable
 import msgspec
 
 from suture.canonical import canonical
-from suture.entries import Draft, Entry
+from suture.entries import Draft, Entry, number_of
 
 Status: TypeAlias = Literal["running", "idle", "awaiting_approval", "unknown_outcome", "inbox_waiting", "abandoned"]
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -95,8 +95,8 @@ def status_of(marks: Mapping[str, int], *, running: bool) -> Status:
 
 def boundary_of(marks: Mapping[str, int]) -> int:
     """The first kept seq of the last compaction; 0 when there is none."""
-    named = [mark.removeprefix("boundary:") for mark in marks if mark.startswith("boundary:")]
-    return max((int(seq) for seq in named if seq.isdecimal()), default=0)
+    named = (number_of(mark.removeprefix("boundary:")) for mark in marks if mark.startswith("boundary:"))
+    return max((seq for seq in named if seq is not None), default=0)
 
 
 def marked(marks: Mapping[str, int], seq: int, draft: Draft) -> dict[str, int]:

@@ -315,7 +315,7 @@ def test_an_id_that_is_nearly_one_names_it(url: str, command: str, id: str, near
     """Whoever mistypes an id reads which one was meant."""
     said = suture(command, id, "--store", url)
     assert said.status == 2
-    assert said.err.endswith(f"lists those it has. Near it: {near}.\n")
+    assert f"Did you mean {near}? `suture sessions" in said.err
 
 
 @pytest.mark.parametrize("command", [one for one in LOOKING if one not in NO_BODIES], ids=" ".join)

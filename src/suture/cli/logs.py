@@ -11,7 +11,7 @@ import click
 from suture.cli.console import FAILED, FINE, FOUND, Page, as_json, failure, json_bytes, message_of, print_json
 from suture.cli.histories import FORMATS, into_output
 from suture.cli.progress import bar
-from suture.cli.stores import in_store, opened, require_there, session_at
+from suture.cli.stores import in_store, opened, session_at
 from suture.cli.writing import Replacement, Stdout
 from suture.errors import SutureError
 
@@ -87,7 +87,6 @@ def verify(session: str | None, url: str, as_json: bool) -> int:
     """
     with opened(url) as store:
         if session is not None:
-            require_there(store, session)
             return _verify_one(store, session, as_json)
         return _verify_all(store, as_json)
 

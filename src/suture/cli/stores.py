@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import unquote
 
 import click
 
-from suture.errors import ConfigurationError, SessionNotFound, StoreError
+from suture.errors import ConfigurationError, StoreError
 
 if TYPE_CHECKING:
     from suture import Session, Store
@@ -22,7 +21,6 @@ F = TypeVar("F", bound=Callable[..., object])
 _ON_DISK = "sqlite:///", "jsonl:///"
 _POSTGRES = "postgresql://", "postgres://"
 _KEY = "suture.key"
-_LOOKED_AT = 500
 
 
 def _keep_key(context: click.Context, _option: click.Parameter, file: str | None) -> None:
@@ -83,7 +81,7 @@ def opened(url: str) -> Iterator[Store]:
     import suture
 
     require_shared(url)
-    _require_made(url)
+    _require_there(url)
     store = suture.open_store(url, key=given_key())
     try:
         yield store
@@ -102,21 +100,10 @@ def session_at(url: str, id: str) -> Iterator[Session]:
     import suture
 
     with opened(url) as store:
-        require_there(store, id)
         require_plain(store, id)
-        yield suture.Session(store, id)
-
-
-def require_there(store: Store, id: str) -> None:
-    """Refuse an id that the store has no session of, and name those that are near it.
-
-    Raises:
-        SessionNotFound: it has none.
-    """
-    if store.info(id) is None:
-        near = _near(store, id)
-        also = f" Near it: {', '.join(map(repr, near))}." if near else ""
-        raise SessionNotFound(f"The store holds no session {id!r}. `suture sessions --store URL` lists those it has.{also}")
+        session = suture.Session(store, id)
+        session.info()
+        yield session
 
 
 def require_plain(store: Store, id: str) -> None:
@@ -134,14 +121,7 @@ def require_plain(store: Store, id: str) -> None:
         )
 
 
-def _near(store: Store, id: str) -> list[str]:
-    """Ids that are much like that one, of the first some of the store and of those that begin as it does."""
-    begins = store.sessions(after=id[: len(id) // 2], limit=_LOOKED_AT)
-    known = dict.fromkeys(info.id for info in (*store.sessions(limit=_LOOKED_AT), *begins))
-    return get_close_matches(id, known, n=3)
-
-
-def _require_made(url: str) -> None:
+def _require_there(url: str) -> None:
     """Refuse a URL at which no store was made yet."""
     path = next((url.removeprefix(start) for start in _ON_DISK if url.startswith(start)), None)
     if path is not None and not _is_there(unquote(path)):

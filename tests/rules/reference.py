@@ -184,6 +184,7 @@ class SlowReplay:
         open_ = [one for one in same if one.answer is None or (fills_in(one.answer[1]) and not fills_in(result))]
         call = next((one for one in open_ if one.made.name == result.name), None) or next(iter(open_), None)
         real = [one for one in same if one.answer is not None and not fills_in(one.answer[1])]
+        real = [one for one in real if not self.is_hidden(one)]  # those are done with
         last = max(real, key=lambda one: one.answer[0] if one.answer else 0, default=None)
         if call is not None and last is not None and turn_of(last) > turn_of(call):
             # A later call of the id has its result: this is that one's again, unless it says something else.
@@ -191,7 +192,7 @@ class SlowReplay:
             if call.answer is not None or says_same(last.answer[1], result):
                 call = None
         if call is None:
-            call = last or next((one for one in same if one.answer is not None), None)
+            call = last or next((one for one in same if one.answer is not None and fills_in(one.answer[1])), None)
             if call is None:
                 self.strays.append(seq)
                 return
@@ -286,7 +287,7 @@ class SlowReplay:
             self.said.remove(one)
 
     def forget(self, call: Asked) -> None:
-        if call not in [hidden for one in self.hidden for hidden in one.calls]:
+        if not self.is_hidden(call):
             self.gone.add(call.key)
         for seq in call.came:
             self.recorded.pop(seq, None)
@@ -301,8 +302,9 @@ class SlowReplay:
             return
         before, kept = everything[:at], everything[at:]
         calls = [call for one in before for call in one.calls]
+        reaches = [[turn_of(one), one.first_answered or turn_of(one), *one.came] for one in self.calls()]
         ordered = max((one.seq for one in before), default=0) < body.first_kept <= min(one.seq for one in kept)
-        parted = any(call.first_answered >= body.first_kept for call in calls)
+        parted = any(min(reach) < body.first_kept <= max(reach) for reach in reaches)
         if ordered and not parted and not any(self.is_open(call) for call in calls):
             self.hidden, self.said, self.summary = before, kept, body.summary
 
@@ -310,6 +312,9 @@ class SlowReplay:
 
     def calls(self) -> Iterator[Asked]:
         return (call for one in (*self.hidden, *self.said) for call in one.calls)
+
+    def is_hidden(self, call: Asked) -> bool:
+        return any(call in one.calls for one in self.hidden)
 
     def at(self, seq: int) -> Said | None:
         return next((one for one in (*self.hidden, *self.said) if one.seq == seq), None)

@@ -189,8 +189,8 @@ class Pairing:
         return True
 
     def close_before(self, position: int) -> None:
-        """The calls before that position that have a real answer take none any more: what comes under their ids is of others,
-        or of none.
+        """The calls before that position that have a real answer take none any more: what comes later under their ids is
+        of others, or of none.
         """
         self._first_open = position
 

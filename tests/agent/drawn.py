@@ -162,7 +162,9 @@ def result(session: Session, pick: int, text: str) -> ToolResult:
     """A result under the wire id of some call, or of none."""
     ids = [call.call.id for call in session.refresh().calls.values()]
     id = str(nth([*ids, *IDS], pick))
-    return ToolResult(text, call_id=id, name=NAMES[pick % len(NAMES)] if id and pick % 3 == 0 else None, error=pick % 5 == 0)
+    return ToolResult(
+        text, call_id=id, name=NAMES[pick % len(NAMES)] if id and pick % 3 == 0 else None, error=pick % 5 == 0
+    )
 
 
 def repeated(session: Session, pick: int) -> None:

@@ -20,6 +20,7 @@ from suture.entries import (
     Correction,
     Edit,
     Entry,
+    Fork,
     MessageBody,
     Removal,
     Reset,
@@ -36,6 +37,10 @@ Short: TypeAlias = tuple[object, ...]
 
 # What somebody else's program writes in the place of a result, as far as these tests do.
 FILLED_IN = "tool was interrupted"
+
+# How the ids of results begin that are none: those of a view, and those that a fork closes calls with.
+CLOSED = "withdrawn:"
+NONE = ("stand-in:", CLOSED)
 
 
 @dataclass(eq=False)
@@ -156,13 +161,20 @@ class SlowReplay:
             case Removal():
                 for target in body.targets:
                     one = self.at(target)
-                    if one is not None and target in self.recorded and not any(call.stage in ("parked", "decided", "started") for call in one.calls):
+                    if (
+                        one is not None
+                        and target in self.recorded
+                        and not any(call.stage in ("parked", "decided", "started") for call in one.calls)
+                    ):
                         self.drop(one)
             case Reset():
                 self.hidden, self.said, self.recorded, self.strays, self.summary = [], [], {}, [], None
                 self.begun = seq
             case Compacted():
                 self.compacted(body)
+            case Fork():
+                for open_ in [one for one in self.calls() if one.answer is None]:
+                    self.give(open_, seq, ToolResult("", call_id=open_.made.id, id=CLOSED, synthetic=open_.why))
 
     # Which result answers which call ----------------------------------------------------------
 
@@ -349,7 +361,7 @@ class SlowReplay:
                 shown.append(short_of(one.message, made))
             for call in one.calls:
                 if call.answer is not None:
-                    shown.append(("result", call.answer[1].text))
+                    shown.append(result_in_short(call.answer[1]))
                 elif not (skip_open and self.is_open(call)):
                     shown.append(("nothing", call.why))
         return shown
@@ -383,13 +395,16 @@ def short_of(message: Message, calls: Iterable[ToolCall]) -> Short:
     return ("user" if isinstance(message, User) else "system"), message.text
 
 
+def result_in_short(result: ToolResult) -> Short:
+    return ("nothing", result.synthetic) if (result.id or "").startswith(NONE) else ("result", result.text)
+
+
 def in_short(messages: Iterable[Message]) -> list[Short]:
     """Messages as the fast replay gives them, in the words of the slow one."""
     shown: list[Short] = []
     for message in messages:
         if isinstance(message, ToolResult):
-            stands_in = (message.id or "").startswith("stand-in:")
-            shown.append(("nothing", message.synthetic) if stands_in else ("result", message.text))
+            shown.append(result_in_short(message))
         elif (message.id or "").startswith("summary:"):
             shown.append(("summary", message.text.rpartition("summary:\n\n")[2]))
         else:

@@ -117,6 +117,7 @@ class Pairing:
         self._unread: dict[str, list[tuple[Turn, int]]] = {}
         # By id and name: the positions at which strays came, which may be gone since.
         self._came: dict[tuple[str, str], list[int]] = {}
+        self._first_open = 0
 
     def add_turn(self, position: int, calls: Sequence[ToolCall], *, adopt: bool = True) -> Turn:
         """A turn. With `adopt` its calls take results of their ids that came before them."""
@@ -189,6 +190,19 @@ class Pairing:
             self._unread.setdefault(call.id, []).append((turn, index))
         return True
 
+    def close_before(self, position: int) -> None:
+        """The calls before that position that have a real answer take none any more: what comes later under their ids is
+        of others, or of none.
+        """
+        self._first_open = position
+
+    def _last_answered(self, key: str) -> tuple[Turn, int] | None:
+        """The call under that key which a real result answered last."""
+        last = self._answered.get(key)
+        if last is None or last[0].position < self._first_open or last[0].answers[last[1]] is None:  # dropped since
+            return None
+        return last
+
     def _read(self, key: str) -> None:
         """Look at the calls under that id, now that more comes under it."""
         for turn, index in self._unread.pop(key, ()):
@@ -211,7 +225,7 @@ class Pairing:
         """The call that the result would answer now; settles nothing."""
         self._read(_key(result))
         found = self._wanted(result)
-        last = self._answered.get(_key(result))
+        last = self._last_answered(_key(result))
         if found is None or last is None:
             return found
         turn, index = found
@@ -273,10 +287,8 @@ class Pairing:
     def _duplicate(self, answer: Answer) -> Landing:
         """A result under an id whose calls all have one: the later real one counts. A name speaks of the last turn only."""
         key = _key(answer.result)
-        last = self._answered.get(key)
+        last = self._last_answered(key)
         if last is not None and key.startswith(_NAMED) and last[0] is not self.turns[next(reversed(self.turns))]:
-            last = None
-        if last is not None and last[0].answers[last[1]] is None:  # dropped since
             last = None
         if last is None:
             # All that answered the calls of the key are stand-ins.

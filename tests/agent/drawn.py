@@ -61,11 +61,13 @@ class World:
     def handled(self, name: str, ctx: ToolContext) -> str:
         """What every handler does; its result is said once in the world."""
         self.gate.pass_through(ctx.idempotency_key)
-        op, self.inside = self.inside, None
-        if op is not None:
-            assert isinstance(ctx.session, Session)
-            op.do(ctx.session, self)
-        self.ended.append(f"{name} was done, as number {len(self.ended)}")
+        try:
+            op, self.inside = self.inside, None
+            if op is not None:
+                assert isinstance(ctx.session, Session)
+                op.do(ctx.session, self)
+        finally:
+            self.ended.append(f"{name} was done, as number {len(self.ended)}")
         return self.ended[-1]
 
     def may_have_run(self, key: str) -> bool:
@@ -160,7 +162,9 @@ def result(session: Session, pick: int, text: str) -> ToolResult:
     """A result under the wire id of some call, or of none."""
     ids = [call.call.id for call in session.refresh().calls.values()]
     id = str(nth([*ids, *IDS], pick))
-    return ToolResult(text, call_id=id, name=NAMES[pick % len(NAMES)] if pick % 3 == 0 else None, error=pick % 5 == 0)
+    return ToolResult(
+        text, call_id=id, name=NAMES[pick % len(NAMES)] if id and pick % 3 == 0 else None, error=pick % 5 == 0
+    )
 
 
 def repeated(session: Session, pick: int) -> None:

@@ -18,7 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from suture.agent import Agent, AsyncAgent
 from suture.compaction import Compaction, context_tokens
-from suture.entries import read
+from suture.entries import Entry, read
 from suture.healing import fit
 from suture.loop.asks import Ask, Next, Start
 from suture.loop.jobs import ToolJob
@@ -92,13 +92,15 @@ class Place:
 class Handle:
     """Somebody's handle on the session, through a store of their own that may die with them."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, id: str) -> None:
         self.place = place
+        self.id = id
         self.open()
 
-    def open(self) -> None:
+    def open(self, id: str | None = None) -> None:
+        self.id = id or self.id
         self.store = Mortal(self.place.open(), keep=lambda _: None)
-        self.session = Session(self.store, ID)
+        self.session = Session(self.store, self.id)
 
 
 class Probe:
@@ -136,13 +138,27 @@ class AnyOrder(RuleBasedStateMachine):
         """The session is run for the first time."""
         self.world = World()
         self.place = Place(kind)
-        self.handles = [Handle(self.place), Handle(self.place)]
+        self.id = ID
+        self.handles = [Handle(self.place, ID), Handle(self.place, ID)]
         self.store = self.place.open()
+        self.forked: list[tuple[str, list[Entry]]] = []
+        self.is_erased = False
         self.carry(self.handles[0], plan)
 
     def teardown(self) -> None:
-        if hasattr(self, "place"):
+        """At the end every chain is whole, and what was forked is as it was then."""
+        try:
+            for id, entries in self.forked:
+                assert self.store.read(id) == entries
+            if self.store.info(self.id) is not None:
+                assert self.fresh.verify().ok
+        finally:
             self.place.end()
+
+    @property
+    def fresh(self) -> Session:
+        """A handle that has read nothing."""
+        return Session(self.store, self.id)
 
     # What happens -----------------------------------------------------------------------------
 
@@ -196,6 +212,26 @@ class AnyOrder(RuleBasedStateMachine):
         """Somebody comes back."""
         self.handles[who].open()
 
+    @precondition(lambda self: self.fresh.entries() and not self.is_erased)
+    @rule(who=WHO, at=st.integers(1, 200))
+    def fork(self, who: int, at: int) -> None:
+        """All go on with a fork of it."""
+        head = self.fresh.refresh().head
+        self.forked.append((self.id, self.store.read(self.id)))
+        self.id = self.handles[who].session.fork(at % head + 1, id=f"fork {len(self.forked)}").id
+        for one in self.handles:
+            one.open(self.id)
+
+    @precondition(lambda self: self.fresh.entries())
+    @rule(who=WHO, pick=st.integers(0, 200), seldom=st.integers(0, 4))
+    def erase(self, who: int, pick: int, seldom: int) -> None:
+        """Somebody erases an entry; all others come back to it."""
+        if seldom == 0 and self.handles[who].session.forked_from() is None:
+            entries = self.fresh.entries()
+            self.handles[who].session.erase(entries[pick % len(entries)].id)
+            self.is_erased = True
+            self.handles[1 - who].open()
+
     @rule(who=WHO)
     def come_to_rest(self, who: int) -> None:
         """Whatever was done to it: once people have decided and found out, it goes on to its end, and stays there."""
@@ -239,7 +275,7 @@ class AnyOrder(RuleBasedStateMachine):
             return got.status if verb == "run" else None
         except (Died, Dead):
             handle.open()
-            free(self.store, ID)
+            free(self.store, handle.id)
         except REFUSALS:
             pass
         finally:
@@ -251,7 +287,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     def meanwhile(self, op: Op, runner: Handle) -> None:
         """Somebody else does something while a run is on."""
-        world, other = self.world, Handle(self.place)
+        world, other = self.world, Handle(self.place, runner.id)
         match op.name:
             case "overtake":
                 overtake(other.session)
@@ -270,33 +306,32 @@ class AnyOrder(RuleBasedStateMachine):
     @invariant()
     def holds(self) -> None:
         """What must hold behind each step."""
-        self.it_is_the_same_for_whoever_looks()
-        self.a_slow_replay_says_the_same()
-        self.judge(Session(self.store, ID).refresh().request())
+        self.judge(self.fresh.refresh().request())
         self.nothing_is_done_twice()
-        self.nothing_real_is_lost()
+        if not self.is_erased:
+            self.it_is_the_same_for_whoever_looks()
+            self.a_slow_replay_says_the_same()
+            self.nothing_real_is_lost()
 
     def it_is_the_same_for_whoever_looks(self) -> None:
         """From the handles that grew with it, from its boundary, and from its beginning in one go."""
         whole = State()
-        whole.fold(self.store.read(ID))
-        opened = Session(self.store, ID)
-        for session in (opened, *(one.session for one in self.handles)):
+        whole.fold(self.fresh.entries())
+        for session in (self.fresh, *(one.session for one in self.handles)):
             same(session.refresh(), whole)
             assert session.state.marks == whole.marks
             assert context_tokens(session.state) == context_tokens(whole)
             assert session.findings() == whole.findings
             assert session.messages == whole.messages()
             assert session.state.turn == whole.turn
-        info = self.store.info(ID)
-        assert (info.marks if info is not None else {}) == whole.marks
+        assert self.store.info(self.id) is None or self.fresh.info().marks.keys() == whole.marks.keys()
 
     def a_slow_replay_says_the_same(self) -> None:
         """Three views, by words that share nothing with ours."""
-        state, slow = Session(self.store, ID).refresh(), SlowReplay(self.store.read(ID))
+        state, slow = self.fresh.refresh(), SlowReplay(self.fresh.entries())
         assert in_short(state.request()) == slow.request()
         assert in_short(message for message, _ in state.replay()) == slow.replay()
-        assert Session(self.store, ID).messages == slow.messages()
+        assert self.fresh.messages == slow.messages()
 
     def judge(self, messages: tuple[Message, ...]) -> None:
         """What may be sent is valid for every format, by judges that share no code with us."""
@@ -310,10 +345,10 @@ class AnyOrder(RuleBasedStateMachine):
 
     def nothing_real_is_lost(self) -> None:
         """What a handler brought is among the messages, until somebody edits the conversation."""
-        entries = self.store.read(ID)
+        entries = self.fresh.entries()
         if any(entry.kind in ("edit", "removal", "reset") for entry in entries):
             return
-        said = {message.text for message in Session(self.store, ID).messages}
+        said = {message.text for message in self.fresh.messages}
         for entry in entries:
             body = read(entry) if entry.kind == "message" and b"was done" in entry.body else None
             if body is not None and isinstance(body.message, ToolResult):  # type: ignore[union-attr]

@@ -20,6 +20,7 @@ from suture.entries import (
     Correction,
     Edit,
     Entry,
+    Fork,
     MessageBody,
     Removal,
     Reset,
@@ -36,6 +37,10 @@ Short: TypeAlias = tuple[object, ...]
 
 # What somebody else's program writes in the place of a result, as far as these tests do.
 FILLED_IN = "tool was interrupted"
+
+# How the ids of results begin that are none: those of a view, and those that a fork closes calls with.
+CLOSED = "withdrawn:"
+NONE = ("stand-in:", CLOSED)
 
 
 @dataclass(eq=False)
@@ -156,13 +161,20 @@ class SlowReplay:
             case Removal():
                 for target in body.targets:
                     one = self.at(target)
-                    if one is not None and target in self.recorded and not any(call.stage in ("parked", "decided", "started") for call in one.calls):
+                    if (
+                        one is not None
+                        and target in self.recorded
+                        and not any(call.stage in ("parked", "decided", "started") for call in one.calls)
+                    ):
                         self.drop(one)
             case Reset():
                 self.hidden, self.said, self.recorded, self.strays, self.summary = [], [], {}, [], None
                 self.begun = seq
             case Compacted():
                 self.compacted(body)
+            case Fork():
+                for open_ in [one for one in self.calls() if one.answer is None]:
+                    self.give(open_, seq, ToolResult("", call_id=open_.made.id, id=CLOSED, synthetic=open_.why))
 
     # Which result answers which call ----------------------------------------------------------
 
@@ -184,6 +196,7 @@ class SlowReplay:
         open_ = [one for one in same if one.answer is None or (fills_in(one.answer[1]) and not fills_in(result))]
         call = next((one for one in open_ if one.made.name == result.name), None) or next(iter(open_), None)
         real = [one for one in same if one.answer is not None and not fills_in(one.answer[1])]
+        real = [one for one in real if not self.is_hidden(one)]  # those are done with
         last = max(real, key=lambda one: one.answer[0] if one.answer else 0, default=None)
         if call is not None and last is not None and turn_of(last) > turn_of(call):
             # A later call of the id has its result: this is that one's again, unless it says something else.
@@ -191,7 +204,7 @@ class SlowReplay:
             if call.answer is not None or says_same(last.answer[1], result):
                 call = None
         if call is None:
-            call = last or next((one for one in same if one.answer is not None), None)
+            call = last or next((one for one in same if one.answer is not None and fills_in(one.answer[1])), None)
             if call is None:
                 self.strays.append(seq)
                 return
@@ -286,7 +299,7 @@ class SlowReplay:
             self.said.remove(one)
 
     def forget(self, call: Asked) -> None:
-        if call not in [hidden for one in self.hidden for hidden in one.calls]:
+        if not self.is_hidden(call):
             self.gone.add(call.key)
         for seq in call.came:
             self.recorded.pop(seq, None)
@@ -301,8 +314,9 @@ class SlowReplay:
             return
         before, kept = everything[:at], everything[at:]
         calls = [call for one in before for call in one.calls]
+        reaches = [[turn_of(one), one.first_answered or turn_of(one), *one.came] for one in self.calls()]
         ordered = max((one.seq for one in before), default=0) < body.first_kept <= min(one.seq for one in kept)
-        parted = any(call.first_answered >= body.first_kept for call in calls)
+        parted = any(min(reach) < body.first_kept <= max(reach) for reach in reaches)
         if ordered and not parted and not any(self.is_open(call) for call in calls):
             self.hidden, self.said, self.summary = before, kept, body.summary
 
@@ -310,6 +324,9 @@ class SlowReplay:
 
     def calls(self) -> Iterator[Asked]:
         return (call for one in (*self.hidden, *self.said) for call in one.calls)
+
+    def is_hidden(self, call: Asked) -> bool:
+        return any(call in one.calls for one in self.hidden)
 
     def at(self, seq: int) -> Said | None:
         return next((one for one in (*self.hidden, *self.said) if one.seq == seq), None)
@@ -344,7 +361,7 @@ class SlowReplay:
                 shown.append(short_of(one.message, made))
             for call in one.calls:
                 if call.answer is not None:
-                    shown.append(("result", call.answer[1].text))
+                    shown.append(result_in_short(call.answer[1]))
                 elif not (skip_open and self.is_open(call)):
                     shown.append(("nothing", call.why))
         return shown
@@ -378,13 +395,16 @@ def short_of(message: Message, calls: Iterable[ToolCall]) -> Short:
     return ("user" if isinstance(message, User) else "system"), message.text
 
 
+def result_in_short(result: ToolResult) -> Short:
+    return ("nothing", result.synthetic) if (result.id or "").startswith(NONE) else ("result", result.text)
+
+
 def in_short(messages: Iterable[Message]) -> list[Short]:
     """Messages as the fast replay gives them, in the words of the slow one."""
     shown: list[Short] = []
     for message in messages:
         if isinstance(message, ToolResult):
-            stands_in = (message.id or "").startswith("stand-in:")
-            shown.append(("nothing", message.synthetic) if stands_in else ("result", message.text))
+            shown.append(result_in_short(message))
         elif (message.id or "").startswith("summary:"):
             shown.append(("summary", message.text.rpartition("summary:\n\n")[2]))
         else:

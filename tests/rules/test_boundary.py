@@ -123,7 +123,7 @@ BAD: list[tuple[Write, str]] = [
     (blank, "its summary is blank"),
     (hidden_approval, "the call 2:0 before entry 4 is still open"),
     (hidden_decision, "the call 2:0 before entry 5 is still open"),
-    (split_pair, "entry 3 parts the call 2:0 from its result"),
+    (split_pair, "entry 3 parts the call 2:0 from a result of it"),
     (straddled, "an answer that was asked for before entry 3 stands behind it"),
 ]
 
@@ -206,6 +206,47 @@ def test_a_log_is_the_same_from_its_boundary_as_from_its_beginning(
     compacted(log, again)
     if (state := log.state).boundary is not None:
         same(from_boundary(log), state)
+
+
+def test_a_result_that_came_twice_is_of_no_call_behind_the_boundary() -> None:
+    """Nothing is carried of an answered call, so what comes under its id later is a stray from either end, and a later call
+    of the id takes it; so it does where the id names an older call that never had a result.
+    """
+    log = Log()
+    log.foreign(call("c1"))
+    log.user("one")
+    log.foreign(call("c1"))
+    log.result("c1", "first")
+    log.user("two")
+    compacted(log, 5)
+    log.result("c1", "first")
+    log.result("c1", "other")
+    log.foreign(call("c1"))
+    log.result("c1", "first")
+    same(from_boundary(log), log.state)
+
+
+def test_a_result_that_came_twice_is_not_parted_from_the_first() -> None:
+    """A boundary between the two would hide for what call the second came."""
+    log = Log()
+    two_turns(log)
+    log.result("c1", "first", key="2:0")
+    compacted(log, 5)
+    assert log.state.boundary is None
+    assert "parts the call 2:0" in log.state.findings[-1].sentence
+
+
+def test_a_result_that_came_before_its_call_is_not_parted_from_it() -> None:
+    """What is edited of it then would be taken in twice: once where it was carried, once where it is edited."""
+    log = Log()
+    log.result("c1", "")
+    log.user()
+    log.foreign(call("c1"))
+    log.result("c1", "ok")
+    log.edit(1, parts=(Text("ok"),))
+    compacted(log, 2)
+    assert log.state.boundary is None
+    assert "parts the call 3:0" in log.state.findings[-1].sentence
 
 
 def test_the_turn_is_the_same_when_its_message_was_summed_up_and_removed() -> None:

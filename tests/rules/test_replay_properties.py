@@ -7,7 +7,7 @@ from collections.abc import Callable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suture.entries import Fork
+from suture.entries import Compacted, Fork
 from suture.healing import fit
 from suture.messages import Assistant, Reasoning, System, Text, ToolCall, ToolResult, User
 from suture.replay import State
@@ -159,10 +159,16 @@ def test_a_fork_anywhere_is_valid_and_has_nothing_open(steps: list[Step], at: in
 
 
 @settings(max_examples=200, deadline=None)
-@given(LOGS)
-def test_a_slow_replay_says_the_same(steps: list[Step]) -> None:
-    """Written from the words of the design, without a line of ours, it comes to the same three views of any log."""
-    log = written(steps)
+@given(LOGS, LOGS, st.integers(0, 30))
+def test_a_slow_replay_says_the_same(before: list[Step], after: list[Step], first: int) -> None:
+    """Written from the words of the design, without a line of ours, it comes to the same three views of any log, wherever
+    that is summed up or forked.
+    """
+    log = written(before)
+    at = len(log.entries)
+    log.put(Fork("parent", at, "") if first == 0 else Compacted("in short", first, log.state.carried_before(first)))
+    for step in after:
+        step(log)
     state, slow = log.state, SlowReplay(log.entries)
     assert in_short(state.request()) == slow.request()
     assert in_short(message for message, _ in state.replay()) == slow.replay()

@@ -39,22 +39,25 @@ def _enough(blocks: Sequence[Block], keep_recent: int) -> int | None:
 def _places(blocks: Sequence[Block]) -> list[int]:
     """The indexes at which a kept part may begin: all that is sent before was written before, results too."""
     found: list[int] = []
-    before, behind = 0, _least_from_end(blocks)
+    reaches = [_reach(block) for block in blocks]
+    before, behind = 0, _least_from_end(reaches)
     for index, block in enumerate(blocks):
         may_begin = isinstance(block.message, User) or isinstance(block, TurnBlock)
         if index > 0 and may_begin and before < behind[index]:
             found.append(index)
-        before = max(before, block.seq, *_answers(block))
+        before = max(before, reaches[index][1])
     return found
 
 
-def _answers(block: Block) -> list[int]:
-    return [call.answered_at or 0 for call in block.calls] if isinstance(block, TurnBlock) else []
+def _reach(block: Block) -> tuple[int, int]:
+    """The first and the last of the seqs at which it stands, with all results."""
+    reaches = [call.reach for call in block.calls] if isinstance(block, TurnBlock) else [(block.seq, block.seq)]
+    return min(first for first, _ in reaches), max(last for _, last in reaches)
 
 
-def _least_from_end(blocks: Sequence[Block]) -> list[int]:
+def _least_from_end(reaches: Sequence[tuple[int, int]]) -> list[int]:
     """For each index the least seq from there on."""
-    least = [block.seq for block in blocks]
+    least = [first for first, _ in reaches]
     for index in range(len(least) - 2, -1, -1):
         least[index] = min(least[index], least[index + 1])
     return least

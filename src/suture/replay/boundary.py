@@ -43,9 +43,9 @@ def wrong_boundary(first: int, blocks: list[Block], calls: Iterable[Call], open_
         return f"an answer that was asked for before entry {first} stands behind it"
     if still := next((call.key for call in open_calls if call.turn.seq < first), None):
         return f"the call {still} before entry {first} is still open"
-    split = (call.key for call in calls if call.turn.seq < first and (call.answered_at or 0) >= first)
+    split = (call.key for call in calls if call.reach[0] < first <= call.reach[1])
     if parted := next(split, None):
-        return f"entry {first} parts the call {parted} from its result"
+        return f"entry {first} parts the call {parted} from a result of it"
     return None
 
 

@@ -107,6 +107,12 @@ class Call:
         return self.turn.paired.answers[self.slot] is not None
 
     @property
+    def reach(self) -> tuple[int, int]:
+        """The first and the last of the seqs at which the call stands, and all results that came for it, counted or not."""
+        seqs = (self.turn.seq, self.answered_at or self.turn.seq, *self.results[:1], *self.results[-1:])
+        return min(seqs), max(seqs)
+
+    @property
     def status(self) -> CallStatus:
         """Where the call stands: an answer outranks a start, a start a decision, a decision a request."""
         if self.answered:

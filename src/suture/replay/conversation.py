@@ -229,6 +229,7 @@ class Conversation:
         assert first is not None
         self.boundary = Boundary(seq, body)
         self.timeline.hide(first, self.boundary.summary)
+        self.pairing.close_before(body.first_kept)
         self.edits = [one for one in self.edits if one.target >= body.first_kept]
         self.book = IdBook()
         for block in self.timeline.sent():
@@ -250,6 +251,7 @@ class Conversation:
 
     def restore(self, carried: Carried) -> None:
         """Take in what was carried over."""
+        self.pairing.close_before(self.start + 1)
         last: Block | None = Single(*carried.last) if carried.last is not None else None
         for block in restored_turns(carried, self.pairing):
             for call in block.calls:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from types import UnionType
-from typing import TypeAlias
 
 import msgspec
 
-from suture.entries import Body, Edit, MessageBody, Removal, Reset, call_marks, plain
+from suture.entries import Edit, MessageBody, Removal, Reset, Wanted, call_marks, plain
 from suture.errors import Corrupt, InvalidEdit, NoSuchMessage, NotJson
 from suture.messages import (
     Assistant,
@@ -30,9 +29,6 @@ from suture.messages import (
 from suture.repair import stand_in
 from suture.replay import Call, State, edited, fields_of, matched, refusal, stand_in_for
 from suture.tools import spelled_out
-
-# A body, the marks that it opens, and those that it closes.
-Wanted: TypeAlias = tuple[Body, tuple[str, ...], tuple[str, ...]]
 
 # Beside the fields of a message: the names under which parts of it are given.
 _NAMES: dict[type[Message], tuple[str, ...]] = {

@@ -7,7 +7,8 @@ same in both. Here, and nowhere else, positions are translated.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -19,6 +20,9 @@ from suture.session.clock import new_id, now
 from suture.session.near import did_you_mean, not_found
 from suture.stores.base import Claim, Meta, SessionInfo, Store, boundary_of, key_of
 from suture.stores.encrypted import is_sealed
+
+# An append that depends on what was read is tried again while others write, for so many seconds at most.
+PATIENCE = 30.0
 
 
 class Stretch(NamedTuple):
@@ -187,10 +191,29 @@ class SessionLog:
         known = None if expect is None else expect - self._offset
         last = self.store.append(self.session_id, drafts, expect=known, epoch=epoch, meta=meta)
         if not self._is_known and last == len(drafts) > 0:
-            first = drafts[0]
-            self._learn(Entry(1, first.id, first.kind, first.at, first.body))
+            self._learn(drafts[0].at_seq(1))
         self.origin()  # when others wrote first, they may have made a fork of it
         return last + self._offset
+
+    def append_on(self, look: Callable[[], tuple[int, Sequence[Draft]]], *, epoch: int | None = None) -> list[Entry]:
+        """Append what depends on what was read: `look` says up to which position it has read, and what to append; it is
+        asked again whenever others wrote in between. Nothing is written when it wants nothing.
+
+        Raises:
+            Conflict: others did not stop writing.
+        """
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            head, drafts = look()
+            if not drafts:
+                return []
+            try:
+                last = self.append(drafts, expect=head, epoch=epoch)
+            except Conflict:
+                if time.monotonic() > deadline:
+                    raise
+            else:
+                return [one.at_seq(seq, epoch or 0) for seq, one in enumerate(drafts, last - len(drafts) + 1)]
 
     def claim(self, owner: str, ttl: float) -> Claim:
         """Claim the session, as `Store.claim` says."""

@@ -7,7 +7,6 @@ nothing that the log does not: a handle folds what is new and answers from that.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Self, TypeVar
@@ -48,7 +47,7 @@ from suture.messages import Assistant, Message, Part, ToolCall, ToolResult, Usag
 from suture.replay import Call, LogFinding, State
 from suture.session.choices import Ids, heals, source_of_ids, usable_id
 from suture.session.clock import new_id, now
-from suture.session.editing import PATIENCE, Editing
+from suture.session.editing import Editing
 from suture.session.edits import recordable
 from suture.session.exporting import whole_conversation
 from suture.session.family import Child, child_of, labelled, transcript_of
@@ -310,7 +309,7 @@ class Session(Editing):
             canonical(_json(body))
         entry = Draft(new_id(), kind, now(), raw)
         if kind != "message":
-            return _entry(self._append(entry), entry)
+            return entry.at_seq(self._append(entry))
         known = _as_message(entry)
         written = self._append_on(
             lambda state: msgspec.structs.replace(entry, closes=self._message(state, entry.id, known).closes)
@@ -318,8 +317,8 @@ class Session(Editing):
         assert written is not None
         return written
 
-    def _append(self, *drafts: Draft, expect: int | None = None) -> int:
-        return self.log.append(drafts, expect=expect)
+    def _append(self, made: Draft) -> int:
+        return self.log.append((made,))
 
     # Inbox ------------------------------------------------------------------------------------
 
@@ -356,7 +355,7 @@ class Session(Editing):
         """Stop the run that is on, in whatever process it is. Without one it is recorded and stops nothing."""
         body = Interrupt(reason, by)
         made = draft(new_id(), now(), body)
-        return _entry(self._append(made), made)
+        return made.at_seq(self._append(made))
 
     # Children ---------------------------------------------------------------------------------
 
@@ -459,16 +458,12 @@ class Session(Editing):
 
     def _append_on(self, decide: Callable[[State], Draft | None]) -> Entry | None:
         """Append what `decide` makes of the state, deciding again whenever others wrote in between."""
-        deadline = time.monotonic() + PATIENCE
-        while True:
-            head, made = self._read(lambda state: (state.head, decide(state)))
-            if made is None:
-                return None
-            try:
-                return _entry(self._append(made, expect=head), made)
-            except Conflict:
-                if time.monotonic() > deadline:
-                    raise
+
+        def look(state: State) -> tuple[int, tuple[Draft, ...]]:
+            made = decide(state)
+            return state.head, () if made is None else (made,)
+
+        return next(iter(self.log.append_on(lambda: self._read(look))), None)
 
     # Outcomes ---------------------------------------------------------------------------------
 
@@ -641,7 +636,7 @@ def _pending(state: State) -> tuple[Assistant | None, list[ToolCall]]:
 
 def _as_message(entry: Draft) -> MessageBody:
     try:
-        body = read(Entry(0, entry.id, entry.kind, entry.at, entry.body))
+        body = read(entry.at_seq(0))
     except Corrupt as error:
         raise InvalidEdit(f"The body is no message: {error.__cause__}. `append_message` takes one that is.") from error
     assert isinstance(body, MessageBody)
@@ -653,7 +648,3 @@ def _json(body: bytes) -> object:
         return msgspec.json.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise NotJson(f"The body is no JSON: {error}") from error
-
-
-def _entry(seq: int, made: Draft) -> Entry:
-    return Entry(seq, made.id, made.kind, made.at, made.body, 0, made.opens, made.closes)

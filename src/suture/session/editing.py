@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Self, TypeVar
+from typing import Self
 
 import msgspec
 
@@ -15,11 +15,9 @@ from suture.errors import InvalidEdit, SessionBusy
 from suture.messages import Message
 from suture.replay import State
 from suture.session.clock import new_id, now
-from suture.session.log import SessionLog
+from suture.session.handle import Handle
 from suture.stores.base import Claim
 from suture.stores.owner import this_owner
-
-T = TypeVar("T")
 
 # An edit holds the session for a moment; one whose process died in it is replaced after so many seconds at the latest.
 EDIT_LEASE = 30.0
@@ -28,21 +26,13 @@ EDIT_LEASE = 30.0
 EDITS_TAKE = 2.0
 
 
-class Editing:
-    """What `Session` is made of beside reading and appending. `epoch_of_run` is that of a run that is on through this
-    handle, None when there is none; `message_id` makes ids.
+class Editing(Handle):
+    """The edits of `Session`. `epoch_of_run` is that of a run that is on through this handle, None when there is none;
+    `message_id` makes ids.
     """
 
-    log: SessionLog
     message_id: Callable[[], str]
     epoch_of_run: Callable[[], int | None]
-
-    def refresh(self) -> State:
-        """Read what is new in the log."""
-        raise NotImplementedError
-
-    def _read_whole(self, look: Callable[[State], T]) -> T:
-        raise NotImplementedError
 
     def set(self, messages: Iterable[Message]) -> Self:
         """Put other messages in the place of the whole conversation. What waits (approvals, messages, calls of unknown

@@ -123,8 +123,8 @@ class SessionLog:
         """Refuse a log whose bodies are encrypted: it would read as empty, and what is written would not be encrypted."""
         if self._is_sealed:
             raise ConfigurationError(
-                f"session {self.session_id!r} is encrypted, and this store has no keys for bodies. Open it through "
-                "`suture.stores.EncryptedStore`."
+                f"session {self.session_id!r} is encrypted, and this store has no keys for bodies. Open it in Python, "
+                "through `suture.stores.EncryptedStore`; `suture sessions` lists it all the same."
             )
 
     def past(self) -> tuple[Stretch, ...]:

@@ -58,15 +58,28 @@ def target_of(state: State, id: str | None, tool_call_id: str | None) -> int:
         named = [seq for seq, one in state.recorded.items() if isinstance(one, ToolResult) and one.call_id == tool_call_id]
         found = next((seq for seq in named if state.talk.counts(seq)), next(iter(named), None))
     if found is None:
-        key, value = ("id", id) if id is not None else ("tool_call_id", tool_call_id)
-        if any(call.settlement is not None for call in state.find_calls(tool_call_id or "")):
-            raise NoSuchMessage(
-                f"The call {value!r} was settled and has no result of its own. `add` the result, and it counts instead."
-            )
-        raise NoSuchMessage(
-            f"The session has no message with {key}={value!r}. Look at `session.messages` for those it has."
-        )
+        raise _missing(id) if tool_call_id is None else _missing_result(state, tool_call_id)
     return found
+
+
+def _missing(id: str | None) -> NoSuchMessage:
+    return NoSuchMessage(f"The session has no message with id={id!r}. Look at `session.messages` for those it has.")
+
+
+def _missing_result(state: State, name: str) -> NoSuchMessage:
+    calls = state.find_calls(name)
+    if any(call.settlement is not None for call in calls):
+        return NoSuchMessage(
+            f"The call {name!r} was settled and has no result of its own. `add` the result, and it counts instead."
+        )
+    if calls:
+        return NoSuchMessage(
+            f"The call {name!r} has no result yet, and `update` changes those that are there. `add` the result, or decide "
+            "or settle the call."
+        )
+    return NoSuchMessage(
+        f"The session has no message with tool_call_id={name!r}. Look at `session.messages` for those it has."
+    )
 
 
 # Updates ----------------------------------------------------------------------------------------

@@ -114,10 +114,17 @@ class SessionLog:
         return self._origin
 
     def _learn(self, first: Entry) -> Fork | None:
-        self._is_sealed = is_sealed(first.body)
+        self._is_sealed = is_sealed(self._first_body(first))
         self._origin = None if self._is_sealed else origin_of(self.session_id, first)
         self._is_known = True
         return self._origin
+
+    def _first_body(self, first: Entry) -> bytes:
+        """The first body that was not erased."""
+        entries = [first]
+        while entries and all(one.erased for one in entries):
+            entries = self.store.read(self.session_id, entries[-1].seq, _PAGE)
+        return next((one.body for one in entries if not one.erased), b"")
 
     def _require_open(self) -> None:
         """Refuse a log whose bodies are encrypted: it would read as empty, and what is written would not be encrypted."""

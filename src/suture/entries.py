@@ -58,6 +58,10 @@ class Draft(msgspec.Struct, frozen=True, gc=False):
         """The hash by which the chain holds the body."""
         return hashlib.sha256(self.body).digest()
 
+    def at_seq(self, seq: int, epoch: int = 0) -> Entry:
+        """The entry that it becomes at that seq, as its writer knows it: without a chain value."""
+        return Entry(seq, self.id, self.kind, self.at, self.body, epoch, self.opens, self.closes)
+
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
     """One position of a log.
@@ -405,6 +409,10 @@ KINDS: dict[str, type[Body]] = {
 
 _KIND_OF = {body: kind for kind, body in KINDS.items()}
 _DECODERS = {kind: msgspec.json.Decoder(body) for kind, body in KINDS.items()}
+
+
+# A body, the marks that it opens, and those that it closes.
+Wanted: TypeAlias = tuple[Body, tuple[str, ...], tuple[str, ...]]
 
 
 def draft(id: str, at: str, body: Body, opens: tuple[str, ...] = (), closes: tuple[str, ...] = ()) -> Draft:

@@ -424,9 +424,9 @@ def test_the_words_beside_it_are(make: Callable[[], Session]) -> None:
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (parked, "The session has no message with tool_call_id='c1'"),
-        (decided, "The session has no message with tool_call_id='c1'"),
-        (unknown, "The session has no message with tool_call_id='c1'"),
+        (parked, "The call 'c1' has no result yet, and `update` changes those that are there."),
+        (decided, "The call 'c1' has no result yet, and `update` changes those that are there."),
+        (unknown, "The call 'c1' has no result yet, and `update` changes those that are there."),
         (settled, "The call 'c1' was settled and has no result of its own. `add` the result, and it counts instead."),
     ],
 )

@@ -169,7 +169,7 @@ def test_a_writer_that_is_overtaken_decides_again_until_its_time_is_up(monkeypat
     patient = Session(Crowded(40), "s")
     assert patient.deliver_report("scout", "child", "done", "found it") is not None
     assert [entry.kind for entry in patient.entries()] == ["note"] * 40 + ["child_report"]
-    monkeypatch.setattr("suture.session.plain.PATIENCE", 0.05)
+    monkeypatch.setattr("suture.session.log.PATIENCE", 0.05)
     hurried = Session(Crowded(1_000_000), "s")
     with pytest.raises(suture.Conflict):
         hurried.deliver_report("scout", "child", "done", "found it")

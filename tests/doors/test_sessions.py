@@ -330,7 +330,7 @@ def test_an_encrypted_session_does_not_look_empty(tmp_path: Path, command: tuple
         before = inside.read(id)
         said = suture(*(id if word == "nobody" else word for word in command), "--store", url)
         assert (said.status, said.out) == (2, "")
-        assert "is encrypted, and commands have no keys for bodies." in said.err
+        assert "is encrypted, and this store has no keys for bodies." in said.err
         assert inside.read(id) == before
     inside.close()
 
@@ -344,7 +344,7 @@ def test_chat_does_not_go_on_with_an_encrypted_session(tmp_path: Path) -> None:
     model = f"scripted:{tmp_path}/script.json"
     said = suture("chat", "--model", model, "--session", "s", "--store", url, stdin=b"Go on.\n")
     assert said.status == 2
-    assert "Session 's' is encrypted" in said.err
+    assert "session 's' is encrypted" in said.err
     assert len(inside.read("s")) == 1
     inside.close()
 

@@ -109,14 +109,21 @@ BARE: list[tuple[str, Callable[[suture.Session], object]]] = [
 ]
 
 
+@pytest.mark.parametrize("is_erased", [False, True], ids=["whole", "its beginning erased"])
 @pytest.mark.parametrize(("what", "act"), BARE, ids=[row[0] for row in BARE])
-def test_nobody_without_the_wrapper(what: str, act: Callable[[suture.Session], object], inner: MemoryStore) -> None:
+def test_nobody_without_the_wrapper(
+    what: str, act: Callable[[suture.Session], object], is_erased: bool, inner: MemoryStore
+) -> None:
     """A session is not read as if it were empty, and nothing goes in that is not encrypted; status and chain need no key."""
-    suture.Session(EncryptedStore(inner, {"1": KEY}), "s").steer("hello")
+    session = suture.Session(EncryptedStore(inner, {"1": KEY}), "s")
+    session.add(suture.User.of("hello"))
+    session.steer("quick")
+    if is_erased:
+        session.erase(session.entries()[0].id)
     bare = suture.Session(inner, "s")
     with pytest.raises(ConfigurationError, match="session 's' is encrypted, and this store has no keys for bodies"):
         act(bare)
-    assert (len(inner.read("s")), bare.info().status, bare.verify().ok) == (1, "inbox_waiting", True), what
+    assert (len(inner.read("s")), bare.info().status, bare.verify().ok) == (2, "inbox_waiting", True), what
 
 
 @pytest.mark.parametrize(

@@ -95,11 +95,7 @@ class Recorder:
         if first > self.head + 1:
             others = self.log.read(after=self.head, limit=first - 1 - self.head)
         self.head = max(self.head, last)
-        own = (
-            Entry(first + n, one.id, one.kind, one.at, one.body, self.epoch, one.opens, one.closes)
-            for n, one in enumerate(drafts)
-        )
-        return (*others, *own)
+        return (*others, *(one.at_seq(seq, self.epoch) for seq, one in enumerate(drafts, first)))
 
     def news(self) -> list[Entry]:
         """The entries that came behind those seen."""

@@ -10,7 +10,7 @@ import click
 from suture.cli.console import FINE, Page, as_json, command, print_json
 from suture.cli.render import call_text
 from suture.cli.sessions import approval_document, is_late
-from suture.cli.stores import in_store, opened, require_plain, session_at, shown
+from suture.cli.stores import in_store, opened, session_at, shown
 
 if TYPE_CHECKING:
     from suture import Approval, Session
@@ -38,8 +38,6 @@ def approvals(session: str | None, url: str, as_json: bool) -> int:
 
     if session is None:
         with opened(url) as store:
-            for info in store.sessions(status="awaiting_approval", limit=1):
-                require_plain(store, info.id)
             waiting = suture.open_approvals(store)
     else:
         with session_at(url, session) as handle:

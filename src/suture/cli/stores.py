@@ -95,30 +95,13 @@ def session_at(url: str, id: str) -> Iterator[Session]:
 
     Raises:
         SessionNotFound: the store has none.
-        ConfigurationError: it is encrypted.
     """
     import suture
 
     with opened(url) as store:
-        require_plain(store, id)
         session = suture.Session(store, id)
         session.info()
         yield session
-
-
-def require_plain(store: Store, id: str) -> None:
-    """Refuse a session whose bodies are encrypted: it would look empty, and what is written into it would not be encrypted.
-
-    Raises:
-        ConfigurationError: they are.
-    """
-    from suture.stores.encrypted import is_sealed
-
-    if any(is_sealed(entry.body) for entry in store.read(id, limit=1)):
-        raise ConfigurationError(
-            f"Session {id!r} is encrypted, and commands have no keys for bodies. Do it in Python, through "
-            "`suture.stores.EncryptedStore`; `suture sessions` lists it all the same."
-        )
 
 
 def _require_there(url: str) -> None:

@@ -12,11 +12,11 @@ import msgspec
 
 from suture.call_repair import Malformed, ToolCallRepair, corrections_given, corrections_of, side_conversation
 from suture.canonical import scrub
-from suture.entries import Correction, Corrector
+from suture.entries import Correction, Corrector, Wanted
 from suture.loop.asks import Emit, Prepare, ask
 from suture.loop.events import CallCorrected
 from suture.loop.jobs import CorrectJob, Replied, Returned, SideJob
-from suture.loop.journal import Journal, Wanted
+from suture.loop.journal import Journal
 from suture.loop.plan import Flow, Plan
 from suture.loop.request import Request
 from suture.messages import ToolCall, Usage

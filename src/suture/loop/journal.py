@@ -7,16 +7,13 @@ from typing import TypeAlias
 
 import msgspec
 
-from suture.entries import Body, Draft, MessageBody, Settled, Settlement, call_marks, mark
+from suture.entries import Draft, MessageBody, Settled, Settlement, Wanted, call_marks, mark
 from suture.entries import draft as make_draft
 from suture.loop.asks import Append, AppendUnclaimed, Emit, NewId, NewMessageId, Now, ask
 from suture.loop.events import MessageRecorded, ToolFinished
 from suture.loop.plan import Flow
 from suture.messages import Message, ToolResult
 from suture.replay import Call, State
-
-# A body, the marks that it opens, and those that it closes.
-Wanted: TypeAlias = tuple[Body, tuple[str, ...], tuple[str, ...]]
 
 # A call, and the result that answers it.
 Answered: TypeAlias = tuple[Call, ToolResult]

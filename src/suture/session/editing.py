@@ -5,24 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Self, TypeVar
+from typing import Self
 
 import msgspec
 
 import suture.session.edits as edits
-from suture.entries import Body, MessageBody, draft
-from suture.errors import Conflict, InvalidEdit, SessionBusy
+from suture.entries import Body, Draft, MessageBody, Wanted, draft
+from suture.errors import InvalidEdit, SessionBusy
 from suture.messages import Message
 from suture.replay import State
 from suture.session.clock import new_id, now
-from suture.session.log import SessionLog
+from suture.session.handle import Handle
 from suture.stores.base import Claim
 from suture.stores.owner import this_owner
-
-T = TypeVar("T")
-
-# An append that depends on what was read is tried again while others write, for at most this long.
-PATIENCE = 30.0
 
 # An edit holds the session for a moment; one whose process died in it is replaced after so many seconds at the latest.
 EDIT_LEASE = 30.0
@@ -31,21 +26,13 @@ EDIT_LEASE = 30.0
 EDITS_TAKE = 2.0
 
 
-class Editing:
-    """What `Session` is made of beside reading and appending. `epoch_of_run` is that of a run that is on through this
-    handle, None when there is none; `message_id` makes ids.
+class Editing(Handle):
+    """The edits of `Session`. `epoch_of_run` is that of a run that is on through this handle, None when there is none;
+    `message_id` makes ids.
     """
 
-    log: SessionLog
     message_id: Callable[[], str]
     epoch_of_run: Callable[[], int | None]
-
-    def refresh(self) -> State:
-        """Read what is new in the log."""
-        raise NotImplementedError
-
-    def _read_whole(self, look: Callable[[State], T]) -> T:
-        raise NotImplementedError
 
     def set(self, messages: Iterable[Message]) -> Self:
         """Put other messages in the place of the whole conversation. What waits (approvals, messages, calls of unknown
@@ -74,7 +61,7 @@ class Editing:
             raise InvalidEdit(f"{id!r:.80} is no id of a message. Look at `session.messages` for those there are.")
         removed: Message | None = None
 
-        def decide(state: State) -> list[edits.Wanted]:
+        def decide(state: State) -> list[Wanted]:
             nonlocal removed
             wanted = edits.remove(state, id)
             removed = next((one for one in state.recorded.values() if one.id == id), None)
@@ -95,7 +82,7 @@ class Editing:
         """
         target: int | None = None
 
-        def decide(state: State) -> list[edits.Wanted]:
+        def decide(state: State) -> list[Wanted]:
             nonlocal target
             target = edits.target_of(state, id, tool_call_id) if target is None or target not in state.recorded else target
             return edits.update(state, target, attributes)
@@ -112,32 +99,27 @@ class Editing:
         """
         ids: list[str] = []
 
-        def decide(state: State) -> list[edits.Wanted]:
+        def decide(state: State) -> list[Wanted]:
             ids[:] = [call.call.id for call in state.talk.orphans()]
             return edits.discard(state)
 
         self._edit(decide)
         return ids
 
-    def _edit(self, decide: Callable[[State], list[edits.Wanted]]) -> None:
+    def _edit(self, decide: Callable[[State], list[Wanted]]) -> None:
         """Append what `decide` makes of the state, under a claim, deciding again when others wrote in between; nothing, and
         no claim, where there is nothing to write.
         """
         if not self._read_whole(decide):
             return
-        deadline = time.monotonic() + PATIENCE
         with self._claimed() as epoch:
-            while True:
-                head, wanted = self._read_whole(lambda state: (state.head, decide(state)))
-                drafts = [draft(new_id(), now(), self._with_id(body), *marks) for body, *marks in wanted]
-                try:
-                    if drafts:
-                        self.log.append(drafts, expect=head, epoch=epoch)
-                    break
-                except Conflict:
-                    if time.monotonic() > deadline:
-                        raise
+            self.log.append_on(
+                lambda: self._read_whole(lambda state: (state.head, self._drafts(decide(state)))), epoch=epoch
+            )
         self.refresh()
+
+    def _drafts(self, wanted: Iterable[Wanted]) -> list[Draft]:
+        return [draft(new_id(), now(), self._with_id(body), opens, closes) for body, opens, closes in wanted]
 
     def _with_id(self, body: Body) -> Body:
         if isinstance(body, MessageBody) and body.message.id is None:

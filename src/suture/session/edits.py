@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from types import UnionType
-from typing import TypeAlias
 
 import msgspec
 
-from suture.entries import Body, Edit, MessageBody, Removal, Reset, call_marks, plain
+from suture.entries import Edit, MessageBody, Removal, Reset, Wanted, call_marks, plain
 from suture.errors import Corrupt, InvalidEdit, NoSuchMessage, NotJson
 from suture.messages import (
     Assistant,
@@ -30,9 +29,6 @@ from suture.messages import (
 from suture.repair import stand_in
 from suture.replay import Call, State, edited, fields_of, matched, refusal, stand_in_for
 from suture.tools import spelled_out
-
-# A body, the marks that it opens, and those that it closes.
-Wanted: TypeAlias = tuple[Body, tuple[str, ...], tuple[str, ...]]
 
 # Beside the fields of a message: the names under which parts of it are given.
 _NAMES: dict[type[Message], tuple[str, ...]] = {
@@ -62,15 +58,28 @@ def target_of(state: State, id: str | None, tool_call_id: str | None) -> int:
         named = [seq for seq, one in state.recorded.items() if isinstance(one, ToolResult) and one.call_id == tool_call_id]
         found = next((seq for seq in named if state.talk.counts(seq)), next(iter(named), None))
     if found is None:
-        key, value = ("id", id) if id is not None else ("tool_call_id", tool_call_id)
-        if any(call.settlement is not None for call in state.find_calls(tool_call_id or "")):
-            raise NoSuchMessage(
-                f"The call {value!r} was settled and has no result of its own. `add` the result, and it counts instead."
-            )
-        raise NoSuchMessage(
-            f"The session has no message with {key}={value!r}. Look at `session.messages` for those it has."
-        )
+        raise _missing(id) if tool_call_id is None else _missing_result(state, tool_call_id)
     return found
+
+
+def _missing(id: str | None) -> NoSuchMessage:
+    return NoSuchMessage(f"The session has no message with id={id!r}. Look at `session.messages` for those it has.")
+
+
+def _missing_result(state: State, name: str) -> NoSuchMessage:
+    calls = state.find_calls(name)
+    if any(call.settlement is not None for call in calls):
+        return NoSuchMessage(
+            f"The call {name!r} was settled and has no result of its own. `add` the result, and it counts instead."
+        )
+    if calls:
+        return NoSuchMessage(
+            f"The call {name!r} has no result yet, and `update` changes those that are there. `add` the result, or decide "
+            "or settle the call."
+        )
+    return NoSuchMessage(
+        f"The session has no message with tool_call_id={name!r}. Look at `session.messages` for those it has."
+    )
 
 
 # Updates ----------------------------------------------------------------------------------------

@@ -7,7 +7,8 @@ same in both. Here, and nowhere else, positions are translated.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -19,6 +20,9 @@ from suture.session.clock import new_id, now
 from suture.session.near import did_you_mean, not_found
 from suture.stores.base import Claim, Meta, SessionInfo, Store, boundary_of, key_of
 from suture.stores.encrypted import is_sealed
+
+# An append that depends on what was read is tried again while others write, for so many seconds at most.
+PATIENCE = 30.0
 
 
 class Stretch(NamedTuple):
@@ -110,17 +114,24 @@ class SessionLog:
         return self._origin
 
     def _learn(self, first: Entry) -> Fork | None:
-        self._is_sealed = is_sealed(first.body)
+        self._is_sealed = is_sealed(self._first_body(first))
         self._origin = None if self._is_sealed else origin_of(self.session_id, first)
         self._is_known = True
         return self._origin
+
+    def _first_body(self, first: Entry) -> bytes:
+        """The first body that was not erased."""
+        entries = [first]
+        while entries and all(one.erased for one in entries):
+            entries = self.store.read(self.session_id, entries[-1].seq, _PAGE)
+        return next((one.body for one in entries if not one.erased), b"")
 
     def _require_open(self) -> None:
         """Refuse a log whose bodies are encrypted: it would read as empty, and what is written would not be encrypted."""
         if self._is_sealed:
             raise ConfigurationError(
-                f"session {self.session_id!r} is encrypted, and this store has no keys for bodies. Open it through "
-                "`suture.stores.EncryptedStore`."
+                f"session {self.session_id!r} is encrypted, and this store has no keys for bodies. Open it in Python, "
+                "through `suture.stores.EncryptedStore`; `suture sessions` lists it all the same."
             )
 
     def past(self) -> tuple[Stretch, ...]:
@@ -187,10 +198,29 @@ class SessionLog:
         known = None if expect is None else expect - self._offset
         last = self.store.append(self.session_id, drafts, expect=known, epoch=epoch, meta=meta)
         if not self._is_known and last == len(drafts) > 0:
-            first = drafts[0]
-            self._learn(Entry(1, first.id, first.kind, first.at, first.body))
+            self._learn(drafts[0].at_seq(1))
         self.origin()  # when others wrote first, they may have made a fork of it
         return last + self._offset
+
+    def append_on(self, look: Callable[[], tuple[int, Sequence[Draft]]], *, epoch: int | None = None) -> list[Entry]:
+        """Append what depends on what was read: `look` says up to which position it has read, and what to append; it is
+        asked again whenever others wrote in between. Nothing is written when it wants nothing.
+
+        Raises:
+            Conflict: others did not stop writing.
+        """
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            head, drafts = look()
+            if not drafts:
+                return []
+            try:
+                last = self.append(drafts, expect=head, epoch=epoch)
+            except Conflict:
+                if time.monotonic() > deadline:
+                    raise
+            else:
+                return [one.at_seq(seq, epoch or 0) for seq, one in enumerate(drafts, last - len(drafts) + 1)]
 
     def claim(self, owner: str, ttl: float) -> Claim:
         """Claim the session, as `Store.claim` says."""

@@ -6,32 +6,22 @@ nothing that the log does not: a handle folds what is new and answers from that.
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
-from typing import Self, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Self
 
 import msgspec
 
 from suture.canonical import canonical
-from suture.compaction import context_tokens
 from suture.entries import (
     KINDS,
-    ApprovalDecision,
     ChildReport,
-    Compacted,
     Draft,
     Entry,
     Interrupt,
     MessageBody,
-    Settled,
-    Settlement,
     Steer,
-    call_digest,
     call_marks,
     draft,
-    is_over,
     mark,
     read,
 )
@@ -40,40 +30,23 @@ from suture.errors import (
     Conflict,
     Corrupt,
     InvalidEdit,
-    NoSuchApproval,
     NotJson,
 )
-from suture.healing import fit
-from suture.messages import Assistant, Message, Part, ToolCall, ToolResult, Usage, User, parts_of
-from suture.replay import Call, LogFinding, State
+from suture.messages import Message, ToolResult, User, parts_of
+from suture.replay import State
 from suture.session.choices import Ids, heals, source_of_ids, usable_id
 from suture.session.clock import new_id, now
-from suture.session.editing import PATIENCE, Editing
+from suture.session.deciding import Deciding
+from suture.session.editing import Editing
 from suture.session.edits import recordable
-from suture.session.exporting import whole_conversation
 from suture.session.family import Child, child_of, labelled, transcript_of
 from suture.session.listeners import Listener, Listeners
-from suture.session.log import SessionLog
-from suture.session.near import not_found
-from suture.session.opening import opening_of
+from suture.session.reading import Reading
 from suture.session.verifying import Verified, Watch, verify
-from suture.session.waiting import (
-    Approval,
-    StartedCall,
-    approval_of,
-    check_repeat,
-    edited_call,
-    gated_call,
-    lost_call,
-    started_call_of,
-)
-from suture.stores.base import SessionInfo, Store
-from suture.stores.owner import is_dead
-
-T = TypeVar("T")
+from suture.stores.base import Store
 
 
-class Session(Editing):
+class Session(Reading, Editing, Deciding):
     """A handle on a session.
 
     A missing `id` becomes a new UUID; `meta` is merged into what the store keeps of it; with `heal=False`, or
@@ -92,162 +65,12 @@ class Session(Editing):
     ) -> None:
         if not isinstance(store, Store):
             raise ConfigurationError(f"{store!r} is no store; open one with suture.open_store('sqlite:///agent.db').")
-        self.heal = heals(heal)
+        super().__init__(store, usable_id(id), heal=heals(heal))
         self.message_id = source_of_ids(ids)
         self.listeners = Listeners()
         self.epoch_of_run: Callable[[], int | None] = lambda: None
-        self.id = usable_id(id)
-        self.log = SessionLog(store, self.id)
-        self.state = State()
-        self.lock = threading.RLock()
-        self._whole: State | None = None  # from the beginning, once somebody asks for what a compaction hides
-        self._opened = False
         if meta:
             self.log.append((), meta=meta)
-
-    @property
-    def store(self) -> Store:
-        """The store that the session is in."""
-        return self.log.store
-
-    def __repr__(self) -> str:
-        return f"Session({self.id!r}, head={self.state.head})"
-
-    # Reading ----------------------------------------------------------------------------------
-
-    def refresh(self) -> State:
-        """Read what is new in the log. Every method does this first."""
-        return self._read(lambda state: state)
-
-    def _read(self, look: Callable[[State], T]) -> T:
-        """Read what is new, and look. The store is read before the lock is taken, so nobody waits for it behind that."""
-        self.open()
-        state = self.state
-        entries = self.log.read(after=state.head)
-        with self.lock:
-            state.fold(entries)
-            return look(state)
-
-    def open(self) -> None:
-        """Begin to read at the last boundary, so that what lies before it is not read. Every method does this first."""
-        if self._opened:
-            return
-        opening = opening_of(self.log)
-        with self.lock:
-            if opening is not None and self.state.head == 0:
-                opening.apply(self.state)
-            self._opened = True
-
-    def _read_whole(self, look: Callable[[State], T]) -> T:
-        """Read what is new, and look at a state that began with the first entry."""
-        self.open()
-        return self._read(look) if self.state.start == 0 else self._look_at_whole(look, None)
-
-    def _look_at_whole(self, look: Callable[[State], T], until: int | None) -> T:
-        whole = self._whole or State()
-        entries = self.log.read(after=whole.head, limit=None if until is None else until - whole.head)
-        with self.lock:
-            whole.fold(entries)
-            self._whole = whole
-            return look(whole)
-
-    def last_read(self, look: Callable[[State], T]) -> T:
-        """Look at what was last read, and read nothing."""
-        with self.lock:
-            return look(self.state)
-
-    def last_whole(self, look: Callable[[State], T]) -> T:
-        """Look at what was last read, from the first entry on; only what a compaction hides may have to be read for it."""
-        with self.lock:
-            return look(self.state) if self.state.start == 0 else self._look_at_whole(look, self.state.head)
-
-    @property
-    def messages(self) -> list[Message]:
-        """The conversation as recorded: real results only, in the order of the log."""
-        return self._read_whole(State.messages)
-
-    def __iter__(self) -> Iterator[Message]:
-        return iter(self.messages)
-
-    def __len__(self) -> int:
-        return self._read_whole(lambda state: len(state.recorded))
-
-    def find(self, predicate: Callable[[Message], object]) -> Message | None:
-        """The first message of which the predicate holds."""
-        return next((message for message in self.messages if predicate(message)), None)
-
-    def replay(self) -> list[tuple[Message, int | None]]:
-        """The conversation with each result behind its call, and stand-ins (seq None) where there is none; calls
-        that will still run or wait for people stay open at the end.
-        """
-        if self.heal:
-            return self._read(State.replay)
-        return self._read_whole(lambda state: [(message, seq) for seq, message in state.recorded.items()])
-
-    def request(self, format: str) -> object:
-        """What may be sent now in that wire format, such as {"messages": [...]}: always valid."""
-        return fit(self._read(State.request), format).history
-
-    def export(self, format: str) -> object:
-        """The whole conversation in that wire format, valid, also what a compaction hides from requests."""
-        return fit(whole_conversation(self.log), format).history
-
-    def findings(self) -> list[LogFinding]:
-        """What replay had to mend or leave aside, with positions."""
-        return self._read_whole(lambda state: list(state.findings))
-
-    def entries(self, after: int = 0) -> list[Entry]:
-        """The log itself, behind a seq; of a fork with what it shares, under the positions that it shows."""
-        return self.log.read(after=after)
-
-    def info(self) -> SessionInfo:
-        """What the store knows of the session without reading it.
-
-        Raises:
-            SessionNotFound: nothing was ever written to it.
-        """
-        info = self.log.info()
-        if info is None:
-            raise not_found(self.store, self.id)
-        return info
-
-    def forked_from(self) -> tuple[str, int] | None:
-        """The session whose past this one shares, and up to which position; None when it was not forked."""
-        origin = self.log.origin()
-        return None if origin is None else (origin.parent, origin.at)
-
-    @property
-    def steps(self) -> int:
-        """The number of answers since the last user message."""
-        return self._read(lambda state: state.steps)
-
-    @property
-    def usage(self) -> Usage:
-        """The tokens of all answers of the session."""
-        return self._read(lambda state: state.usage)
-
-    @property
-    def context_tokens(self) -> int:
-        """About how many tokens `request` has: what the model reported last, and an estimate of what came behind that."""
-        return self._read(context_tokens)
-
-    @property
-    def last_compaction(self) -> Compacted | None:
-        """The last compaction that counts: its `summary`, and the seq `first_kept` from which on all is kept."""
-        return self._read(lambda state: None if state.boundary is None else state.boundary.body)
-
-    @property
-    def final_assistant_message(self) -> Assistant | None:
-        """The last answer, whatever follows it."""
-        return self._read_whole(final_answer)
-
-    def orphaned_tool_call_ids(self) -> list[str]:
-        """The wire ids of all calls without a recorded result, in order."""
-        return self._read_whole(lambda state: [call.call.id for call in state.talk.orphans()])
-
-    def pending_tool_calls(self) -> tuple[Assistant | None, list[ToolCall]]:
-        """The last answer, and those of its calls that have no recorded result."""
-        return self._read_whole(_pending)
 
     # Writing ----------------------------------------------------------------------------------
 
@@ -310,7 +133,7 @@ class Session(Editing):
             canonical(_json(body))
         entry = Draft(new_id(), kind, now(), raw)
         if kind != "message":
-            return _entry(self._append(entry), entry)
+            return entry.at_seq(self._append(entry))
         known = _as_message(entry)
         written = self._append_on(
             lambda state: msgspec.structs.replace(entry, closes=self._message(state, entry.id, known).closes)
@@ -318,8 +141,8 @@ class Session(Editing):
         assert written is not None
         return written
 
-    def _append(self, *drafts: Draft, expect: int | None = None) -> int:
-        return self.log.append(drafts, expect=expect)
+    def _append(self, made: Draft) -> int:
+        return self.log.append((made,))
 
     # Inbox ------------------------------------------------------------------------------------
 
@@ -356,7 +179,7 @@ class Session(Editing):
         """Stop the run that is on, in whatever process it is. Without one it is recorded and stops nothing."""
         body = Interrupt(reason, by)
         made = draft(new_id(), now(), body)
-        return _entry(self._append(made), made)
+        return made.at_seq(self._append(made))
 
     # Children ---------------------------------------------------------------------------------
 
@@ -392,157 +215,6 @@ class Session(Editing):
         """
         return list(transcript_of(self.store, self.id, include_children=include_children))
 
-    # Approvals --------------------------------------------------------------------------------
-
-    def open_approvals(self) -> list[Approval]:
-        """The calls that wait for a decision, or for a run to take their decision up, in order of request."""
-        return self._read(lambda state: [approval_of(call) for call in state.waiting_calls()])
-
-    def approve(
-        self,
-        call: str,
-        note: str | None = None,
-        by: str | None = None,
-        arguments: Mapping[str, object] | None = None,
-        digest: str | None = None,
-    ) -> Entry | None:
-        """Let a call run. `call` is its key or wire id; `arguments` replaces what it runs with; `digest` makes sure
-        that it is still the call that was shown. Needs no agent; the next `resume` runs it.
-
-        Returns:
-            The decision's entry, None when it was decided the same way before.
-
-        Raises:
-            NoSuchApproval: no such call waits, its digest differs, or its request has expired.
-            AmbiguousCall: the id fits several calls.
-            AlreadyDecided: it was decided the other way.
-            InvalidEdit: the edited arguments do not fit.
-        """
-        return self._decide(call, approved=True, note=note, by=by, arguments=arguments, digest=digest)
-
-    def deny(self, call: str, note: str | None = None, by: str | None = None, digest: str | None = None) -> Entry | None:
-        """Say no to a call; the model reads the note. As `approve` otherwise."""
-        return self._decide(call, approved=False, note=note, by=by, arguments=None, digest=digest)
-
-    def _decide(
-        self,
-        name: str,
-        *,
-        approved: bool,
-        note: str | None,
-        by: str | None,
-        arguments: Mapping[str, object] | None,
-        digest: str | None,
-    ) -> Entry | None:
-        key: str | None = None
-
-        def decide(state: State) -> Draft | None:
-            nonlocal key
-            call = gated_call(state, key or name)
-            key = call.key  # looked up once: on a retry the name could fit another call than the one that was meant
-            assert call.request is not None
-            request = call.request.body
-            _require_digest(call, digest)
-            edited = edited_call(request, arguments)
-            if call.decision is not None:
-                check_repeat(call, approved=approved, edited=edited)
-                return None
-            if call.answered:
-                raise NoSuchApproval(f"The call {call.key} is answered already; nothing waits for a decision.")
-            if is_over(request.expires, at := now()):
-                raise NoSuchApproval(f"The request for {call.key} expired at {request.expires}; the call will not be run.")
-            seal = None if edited is None else call_digest(edited)
-            body = ApprovalDecision(call.request.seq, call.key, request.digest, approved, note, by, edited, seal)
-            return draft(new_id(), at, body, (mark("decided", call.key),), (mark("approval", call.key),))
-
-        return self._append_on(decide)
-
-    def _append_on(self, decide: Callable[[State], Draft | None]) -> Entry | None:
-        """Append what `decide` makes of the state, deciding again whenever others wrote in between."""
-        deadline = time.monotonic() + PATIENCE
-        while True:
-            head, made = self._read(lambda state: (state.head, decide(state)))
-            if made is None:
-                return None
-            try:
-                return _entry(self._append(made, expect=head), made)
-            except Conflict:
-                if time.monotonic() > deadline:
-                    raise
-
-    # Outcomes ---------------------------------------------------------------------------------
-
-    def unknown_outcomes(self) -> list[StartedCall]:
-        """The calls that started, never answered, and are not safe to repeat; without those that a live run holds."""
-        live = self._live_epoch()
-        return self._read(
-            lambda state: [started_call_of(call) for call in state.unknown_outcomes() if _epoch(call) != live]
-        )
-
-    def running_calls(self) -> list[StartedCall]:
-        """The calls that a live run has started and whose result is not there yet."""
-        live = self._live_epoch()
-        if live is None:
-            return []
-        return self._read(
-            lambda state: [started_call_of(call) for call in state.unanswered.values() if _epoch(call) == live]
-        )
-
-    def _live_epoch(self) -> int | None:
-        """The epoch of the run that is on; None when none is."""
-        info = self.log.info()
-        return info.claim.epoch if info is not None and info.claim is not None else None
-
-    def settle(
-        self,
-        call: str,
-        outcome: Settled,
-        content: str | Part | tuple[Part, ...] | None = None,
-        by: str | None = None,
-        force: bool = False,
-    ) -> Entry:
-        """Say what became of a call of unknown outcome. `completed` and `failed` answer it, with `content`;
-        `released` says that it did not happen: it runs anew, under the same idempotency key.
-
-        Raises:
-            InvalidEdit: the call waits for no settlement; or, unless `force` is set, a live run holds it, or it is released
-                while the earlier attempt may still be running.
-            AmbiguousCall: the id fits several calls.
-        """
-        if outcome not in ("completed", "failed", "released"):
-            raise InvalidEdit(f"{outcome!r} is no outcome; say completed, failed or released.")
-        body_content = parts_of(content) if content is not None else ()
-
-        key: str | None = None
-
-        def decide(state: State) -> Draft:
-            nonlocal key
-            found = lost_call(state, key or call)
-            key = found.key  # as for a decision
-            if not force:
-                self._require_gone(found, released=outcome == "released")
-            body = Settlement(found.key, outcome, body_content, by)
-            return draft(new_id(), now(), body, (mark("settled", found.key),), (mark("started", found.key),))
-
-        entry = self._append_on(decide)
-        assert entry is not None
-        return entry
-
-    def _require_gone(self, call: Call, *, released: bool) -> None:
-        """Refuse while a live run holds the call; to release it, also while the attempt can still be running: its owner
-        lives, and nothing has ended the handler.
-        """
-        if _epoch(call) == self._live_epoch():
-            raise InvalidEdit(
-                f"The call {call.key} ({call.call.name}) is running now. Wait for it, or stop the run with `interrupt`; "
-                "pass force=True if you know better."
-            )
-        if released and (age := _may_run_for(call)) is not None:
-            raise InvalidEdit(
-                f"The attempt at {call.key} ({call.call.name}) may still be running, {age} after its start. Wait until its "
-                "process has ended, settle it as completed or failed, or pass force=True if you know that it did not run."
-            )
-
     # The whole log ----------------------------------------------------------------------------
 
     def verify(self, watch: Watch | None = None) -> Verified:
@@ -561,8 +233,7 @@ class Session(Editing):
             InvalidEdit: the entry says what the session was forked off.
         """
         self.log.erase(entry_id)
-        with self.lock:
-            self.state, self._whole, self._opened = State(), None, False
+        self._begin_anew()
 
     def fork(self, at: int | None = None, id: str | None = None) -> Session:
         """A new session that shares this one's past up to position `at` (its end when left out) and goes on by itself.
@@ -602,46 +273,9 @@ def _report_ids(state: State) -> set[str]:
     return {report.id for report in state.reported.values()}
 
 
-def _epoch(call: Call) -> int | None:
-    """The epoch of the run that started the call and has no result of it yet; None when none did."""
-    return call.attempt.epoch if call.attempt is not None and call.status == "started" else None
-
-
-def _may_run_for(call: Call) -> str | None:
-    """How long an attempt that can still be running has been; None when it cannot."""
-    assert call.attempt is not None
-    started = call.attempt.body
-    if is_dead(started.owner):
-        return None
-    try:
-        age = (datetime.now(UTC) - datetime.fromisoformat(call.attempt.at)).total_seconds()
-    except (ValueError, TypeError):
-        return "an unknown time"
-    return None if started.expires is not None and age > started.expires else f"{age:.0f} s"
-
-
-def _require_digest(call: Call, digest: str | None) -> None:
-    assert call.request is not None
-    if digest is not None and digest != call.request.body.digest:
-        raise NoSuchApproval(
-            f"The call {call.key} that waits has the digest {call.request.body.digest}, not {digest}: it is not the call "
-            "that was shown. Look at `open_approvals()` again before deciding."
-        )
-
-
-def final_answer(state: State) -> Assistant | None:
-    """The last answer of a conversation as recorded."""
-    return next((message for message in reversed(state.recorded.values()) if isinstance(message, Assistant)), None)
-
-
-def _pending(state: State) -> tuple[Assistant | None, list[ToolCall]]:
-    last = final_answer(state)
-    return last, [call.call for call in state.talk.orphans() if state.recorded[call.turn.seq] is last]
-
-
 def _as_message(entry: Draft) -> MessageBody:
     try:
-        body = read(Entry(0, entry.id, entry.kind, entry.at, entry.body))
+        body = read(entry.at_seq(0))
     except Corrupt as error:
         raise InvalidEdit(f"The body is no message: {error.__cause__}. `append_message` takes one that is.") from error
     assert isinstance(body, MessageBody)
@@ -653,7 +287,3 @@ def _json(body: bytes) -> object:
         return msgspec.json.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise NotJson(f"The body is no JSON: {error}") from error
-
-
-def _entry(seq: int, made: Draft) -> Entry:
-    return Entry(seq, made.id, made.kind, made.at, made.body, 0, made.opens, made.closes)

@@ -12,7 +12,8 @@ from suture.replay import LogFinding, State
 from suture.session.choices import Ids
 from suture.session.family import Child
 from suture.session.listeners import Listener
-from suture.session.plain import Session, final_answer
+from suture.session.plain import Session
+from suture.session.reading import final_answer
 from suture.session.verifying import Verified, Watch
 from suture.session.waiting import Approval, StartedCall
 from suture.session.worker import in_thread

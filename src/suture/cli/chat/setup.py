@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from suture.cli.stores import given_key, require_plain, shown
+from suture.cli.stores import given_key, shown
 from suture.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Setup:
         """A handle on the conversation; the store's file is made when it is not there.
 
         Raises:
-            ConfigurationError: the store would forget it, or it is encrypted.
+            ConfigurationError: the store would forget it.
         """
         import suture
 
@@ -53,8 +53,6 @@ class Setup:
             )
         store = suture.open_store(self.url, key=given_key())
         try:
-            if self.id is not None:
-                require_plain(store, self.id)
             yield suture.Session(store, self.id)
         finally:
             store.close()

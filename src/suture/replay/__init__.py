@@ -2,6 +2,7 @@
 edits do to it (`editing`), where a compaction parts it (`boundary`), and what may be sent (`view`).
 """
 
+from suture.replay.boundary import contradicts_itself
 from suture.replay.calls import Block, Call, CallStatus, TurnBlock, own
 from suture.replay.conversation import LogFinding
 from suture.replay.editing import edited, fields_of, matched, refusal
@@ -15,6 +16,7 @@ __all__ = [
     "LogFinding",
     "State",
     "TurnBlock",
+    "contradicts_itself",
     "edited",
     "fields_of",
     "matched",

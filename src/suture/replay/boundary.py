@@ -81,17 +81,16 @@ def _carried_call(call: Call) -> CarriedCall:
     return CarriedCall(call.slot, answer, *known, call.released, call.refused, call.reason, is_added)
 
 
-# How many indexes of calls that edits took away are carried over: reading from the beginning costs less than more of them.
+# How many indexes of calls that edits took away are carried over; reading from the beginning costs less than more of them.
 _MOST_GAPS = 65_536
 
 
 def contradicts_itself(carried: Carried, start: int) -> bool:
-    """Whether what was carried over to that seq can be no state there, so that the log has to be read from its beginning."""
+    """Whether what was carried over to that seq can be no state there, so that the log is read from its beginning."""
     seqs = [one.seq for one in carried.turns]
-    elsewhere = *seqs, *carried.behind, *(seq for seq, _ in carried.strays), *(seq for seq, _ in carried.inbox.values())
-    last = () if carried.last is None else (carried.last[0],)
+    placed = *carried.strays, *carried.inbox.values(), *((carried.last,) if carried.last is not None else ())
     return (
-        not all(0 < seq <= start for seq in (*elsewhere, *last))
+        not all(0 < seq <= start for seq in (*seqs, *carried.behind, *(seq for seq, _ in placed)))
         or not 0 <= carried.begun <= start
         or carried.steps < 0
         or len(set(seqs)) < len(seqs)

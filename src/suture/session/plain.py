@@ -43,6 +43,7 @@ from suture.errors import (
     InvalidEdit,
     NoSuchApproval,
     NotJson,
+    SessionNotFound,
 )
 from suture.healing import fit
 from suture.messages import Assistant, Message, Part, ToolCall, ToolResult, Usage, User, parts_of
@@ -51,7 +52,7 @@ from suture.session.choices import Ids, heals, source_of_ids
 from suture.session.clock import new_id, now
 from suture.session.editing import PATIENCE, Editing
 from suture.session.exporting import whole_conversation
-from suture.session.family import Child, child_of, labelled, transcript_of
+from suture.session.family import Child, child_of, labelled, transcript_of, unreadable_child
 from suture.session.listeners import Listener, Listeners
 from suture.session.log import SessionLog
 from suture.session.near import not_found
@@ -358,12 +359,17 @@ class Session(Editing):
     # Children ---------------------------------------------------------------------------------
 
     def children(self) -> list[Child]:
-        """The sessions that work for this one, in order of their links: what each does, or how it ended."""
+        """The sessions that work for this one, in order of their links: what each does, or how it ended. One whose log
+        cannot be read has failed, unless it has reported.
+        """
         links, reported = self._read(lambda state: (dict(state.linked), dict(state.reported)))
-        handles = [(Session(self.store, id), name) for id, name in links.items()]
-        return [
-            child_of(one.id, name, one.refresh(), self.store.info(one.id), reported.get(one.id)) for one, name in handles
-        ]
+        return [self._child(id, name, reported.get(id)) for id, name in links.items()]
+
+    def _child(self, id: str, name: str, reported: ChildReport | None) -> Child:
+        try:
+            return child_of(id, name, Session(self.store, id).refresh(), self.store.info(id), reported)
+        except (Corrupt, SessionNotFound) as error:
+            return unreadable_child(id, name, error, reported)
 
     def deliver_report(self, name: str, session_id: str, status: str, report: str | None = None) -> Entry | None:
         """Leave what a child has to say for the run that is on, or for the next, as a labelled message.

@@ -13,7 +13,7 @@ import pytest
 
 import suture
 from suture import AsyncSession, Session, User
-from suture.entries import Draft, Entry, Fork, draft, mark
+from suture.entries import Draft, Entry, Fork, Linked, MessageBody, draft, mark
 from suture.errors import (
     AlreadyDecided,
     Corrupt,
@@ -517,6 +517,51 @@ def test_a_parent_that_is_gone(lose: Callable[[Session], None]) -> None:
     with pytest.raises(SessionNotFound, match=r"'f' is a fork of 's' and shares its past, which is gone"):
         Session(store, "f").request("anthropic")
     assert isinstance(Session(store, "f").info(), SessionInfo)
+
+
+def test_a_fork_without_its_past_stops_no_listing(caplog: pytest.LogCaptureFixture) -> None:
+    """What waits elsewhere is found, and the log names what could not be read; nothing that can be read is an error."""
+    store = MemoryStore()
+    fork = parked(store).fork(id="f")
+    agent(fork, {"calls": [work("more", 800)]}).run("More.")
+    store.delete("s")
+    with pytest.raises(SessionNotFound, match="'f' is a fork of 's'"):
+        suture.open_approvals(store)
+    parked(store, "other")
+    assert [id for id, _ in suture.open_approvals(store)] == ["other"]
+    assert "'f' is a fork of 's' and shares its past, which is gone" in caplog.text
+
+
+def test_a_child_without_its_past_stops_no_question() -> None:
+    """It counts as failed, with why, until it has reported; the transcript shows what is left of it."""
+    store = MemoryStore()
+    gone = parked(store).fork(id="f")
+    gone.add(User.of("mine"))
+    store.delete("s")
+    session = Session(store, "p")
+    store.append("p", [draft("link", AT, Linked("worker", "f"))])
+    (child,) = session.children()
+    assert child.status == "failed"
+    assert "'f' is a fork of 's' and shares its past, which is gone" in (child.error or "")
+    assert [entry["kind"] for entry in session.transcript(include_children=True)] == ["child", "fork", "message"]
+    session.deliver_report("worker", "f", "done", "42")
+    assert [(one.status, one.report) for one in session.children()] == [("done", "42")]
+
+
+def test_a_transcript_begins_with_what_is_shared() -> None:
+    """It shows a fork as its log is read."""
+    fork = parked(MemoryStore()).fork(id="f")
+    assert [entry["seq"] for entry in fork.transcript()] == [entry.seq for entry in fork.entries()]
+
+
+@pytest.mark.parametrize("at", [0, -5])
+def test_a_fork_at_no_position_is_refused(at: int) -> None:
+    """An entry that lies about its place hides none of those behind it: reading says so."""
+    store = MemoryStore()
+    Session(store, "s").add(User.of("one"))
+    store.append("f", [draft("fork", AT, Fork("s", at, "")), draft("m", AT, MessageBody(User.of("two")))])
+    with pytest.raises(Corrupt, match=f"'f' is a fork at {at}, which is no position of a log"):
+        Session(store, "f").request("anthropic")
 
 
 def test_a_parent_that_is_another_one_now() -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suture.entries import Compacted, MessageBody
+from suture.entries import CarriedCall, Compacted, MessageBody, draft, read
 from suture.messages import Assistant, Text, ToolCall, ToolResult, User, encode
 from suture.replay import State
-from tests.rules.logs import Log, call, shape
+from suture.session import Session
+from suture.stores.memory import MemoryStore
+from tests.rules.logs import AT, Log, call, shape
 from tests.rules.test_replay_properties import LOGS, Step, written
 
 Write = Callable[[Log], object]
@@ -291,3 +294,44 @@ def test_what_an_open_call_needs_is_carried() -> None:
     assert state.calls["2:1"].call.raw == "{"
     log.put(MessageBody(ToolResult.of("c1", "late"), key="2:0"))
     assert from_boundary(log).unknown_outcomes() == []
+
+
+# What was carried over, and lies -----------------------------------------------------------------
+
+LIES: list[tuple[str, dict[str, object], dict[str, object]]] = [
+    ("an index that no call has", {}, {"slots": (7,)}),
+    ("an index before the first", {}, {"slots": (-9,)}),
+    ("more indexes than memory holds", {}, {"size": 10**12, "slots": (0,)}),
+    ("indexes without calls", {}, {"slots": (0, 1), "size": 2}),
+    ("fewer ids than calls", {}, {"names": ()}),
+    ("what is known of no call", {}, {"calls": (CarriedCall(5),)}),
+    ("what is known of a call twice", {}, {"calls": (CarriedCall(0), CarriedCall(0))}),
+    ("an answer from behind the boundary", {}, {"calls": (CarriedCall(0, (99, ToolResult("late", call_id="c0"))),)}),
+    ("a turn from behind the boundary", {}, {"seq": 10**9}),
+    ("the last answer from behind the boundary", {"last": (10**9, Assistant())}, {}),
+    ("a message from before the log", {"behind": (-1,)}, {}),
+    ("a stray from behind the boundary", {"strays": ((99, ToolResult("x", call_id="c9")),)}, {}),
+    ("a reset from behind the boundary", {"begun": 99}, {}),
+    ("less than no steps", {"steps": -1}, {}),
+]
+
+
+@pytest.mark.parametrize(("lie", "whole", "turn"), LIES, ids=[row[0] for row in LIES])
+def test_what_was_carried_over_and_cannot_be_is_not_used(
+    lie: str, whole: dict[str, object], turn: dict[str, object]
+) -> None:
+    """The log is read from its beginning then, and another compaction carries over what that says."""
+    log = Log()
+    log.foreign(call("c0"))
+    two_turns(log)
+    honest = log.state.carried_before(6)
+    turns = (msgspec.structs.replace(honest.turns[0], **turn),)
+    carried = msgspec.structs.replace(honest, **{"turns": turns, **whole})
+    session = Session(MemoryStore(), "s")
+    drafts = [draft(one.id, one.at, body) for one in log.entries if (body := read(one)) is not None]
+    boundary = draft("lie", AT, Compacted("what was said", 6, carried), ("boundary:6",))
+    session.store.append("s", [*drafts, boundary])
+    log.put(Compacted("what was said", 6, carried))
+    assert shape(session.refresh().request()) == shape(log.state.request()), lie
+    assert session.state.start == 0, "the log was not read from its beginning"
+    assert log.state.carried_before(6) == honest

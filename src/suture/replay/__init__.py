@@ -3,6 +3,7 @@ is done about a call (`controls`), what edits do (`editing`), where a compaction
 (`view`).
 """
 
+from suture.replay.boundary import contradicts_itself
 from suture.replay.calls import Block, Call, CallStatus, TurnBlock, own
 from suture.replay.conversation import LogFinding
 from suture.replay.editing import edited, fields_of, matched, refusal
@@ -16,6 +17,7 @@ __all__ = [
     "LogFinding",
     "State",
     "TurnBlock",
+    "contradicts_itself",
     "edited",
     "fields_of",
     "matched",

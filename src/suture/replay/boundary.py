@@ -81,6 +81,37 @@ def _carried_call(call: Call) -> CarriedCall:
     return CarriedCall(call.slot, answer, *known, call.released, call.refused, call.reason, is_added)
 
 
+# How many indexes of calls that edits took away are carried over; reading from the beginning costs less than more of them.
+_MOST_GAPS = 65_536
+
+
+def contradicts_itself(carried: Carried, start: int) -> bool:
+    """Whether what was carried over to that seq can be no state there, so that the log is read from its beginning."""
+    seqs = [one.seq for one in carried.turns]
+    placed = *carried.strays, *carried.inbox.values(), *((carried.last,) if carried.last is not None else ())
+    return (
+        not all(0 < seq <= start for seq in (*seqs, *carried.behind, *(seq for seq, _ in placed)))
+        or not 0 <= carried.begun <= start
+        or carried.steps < 0
+        or len(set(seqs)) < len(seqs)
+        or sum(max(one.size - len(one.message.calls), 0) for one in carried.turns) > _MOST_GAPS
+        or any(_turn_contradicts_itself(one, start) for one in carried.turns)
+    )
+
+
+def _turn_contradicts_itself(turn: CarriedTurn, start: int) -> bool:
+    made = turn.message.calls
+    slots = turn.slots or tuple(range(len(made)))
+    known = [call.slot for call in turn.calls]
+    return (
+        not len(made) == len(slots) == len(turn.names) == len(set(slots))
+        or not all(0 <= slot < max(turn.size, len(made)) for slot in slots)
+        or len(set(known)) < len(known)
+        or not set(known) <= set(slots)
+        or any(call.answer is not None and not 0 < call.answer[0] <= start for call in turn.calls)
+    )
+
+
 def restored_turns(carried: Carried, pairing: Pairing) -> Iterator[TurnBlock]:
     """The turns as blocks that stand in no conversation, their answered calls answered."""
     for position, result in carried.strays:

@@ -41,7 +41,7 @@ from suture.entries import (
 )
 from suture.errors import Corrupt
 from suture.messages import Assistant, Message, ToolResult, Usage, User
-from suture.replay.boundary import Boundary
+from suture.replay.boundary import Boundary, contradicts_itself
 from suture.replay.calls import Block, Call, TurnBlock
 from suture.replay.controls import (
     fold_correction,
@@ -291,7 +291,7 @@ class State:
         if why := blank or self.wrong_with_boundary(body.first_kept):
             self._find(seq, "BOUNDARY_INVALID", f"the compaction is not used: {why}")
             return
-        if body.carried is not None:
+        if body.carried is not None and not contradicts_itself(body.carried, body.first_kept - 1):
             self._base = body.carried, body.first_kept - 1
             self._since_base = [entry for entry in self._since_base if entry.seq >= body.first_kept]
         self.talk.hide(seq, body)

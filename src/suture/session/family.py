@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from suture.canonical import MAX_DEPTH
 from suture.entries import ChildReport, Entry, Linked, plain, read
-from suture.errors import Corrupt
+from suture.errors import Corrupt, SessionNotFound, SutureError
 from suture.messages import User, parts_of
 from suture.replay import State
 from suture.session.log import SessionLog
@@ -52,6 +52,12 @@ def child_of(id: str, name: str, state: State, info: SessionInfo | None, reporte
             return Child(id, name, _unfinished(state, info))
 
 
+def unreadable_child(id: str, name: str, why: SutureError, reported: ChildReport | None) -> Child:
+    """What is known of a child whose log cannot be read: what it reported, else why not."""
+    known = child_of(id, name, State(), None, reported)
+    return known if reported is not None else Child(id, name, "failed", error=f"Its log cannot be read: {why}")
+
+
 def _unfinished(state: State, info: SessionInfo | None) -> ChildStatus:
     if info is not None and info.claim is not None:
         return "running"
@@ -90,7 +96,15 @@ def transcript_of(store: Store, session_id: str, *, include_children: bool) -> I
         if link is not None and link.session_id not in expanded:
             expanded.add(link.session_id)
             below = f"{link.name}#{link.session_id[:8]}"
-            levels.append((f"{origin}>{below}" if origin else below, iter(SessionLog(store, link.session_id).read())))
+            levels.append((f"{origin}>{below}" if origin else below, iter(_readable(store, link.session_id))))
+
+
+def _readable(store: Store, session_id: str) -> list[Entry]:
+    """The log of a session with what it shares; its own entries alone where that is gone."""
+    try:
+        return SessionLog(store, session_id).read()
+    except (Corrupt, SessionNotFound):
+        return store.read(session_id)
 
 
 def _link_of(entry: Entry) -> Linked | None:

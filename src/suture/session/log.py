@@ -45,6 +45,8 @@ def origin_of(session_id: str, first: Entry) -> Fork | None:
         raise Corrupt(f"session {session_id!r} is a fork, and the entry that names its parent was erased.")
     body = read(first)
     assert isinstance(body, Fork)
+    if body.at < 1:
+        raise Corrupt(f"session {session_id!r} is a fork at {body.at}, which is no position of a log.")
     return body
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from suture.entries import Compacted, Entry, mark, read
 from suture.errors import Corrupt
-from suture.replay import State
+from suture.replay import State, contradicts_itself
 from suture.session.log import SessionLog
 
 
@@ -34,6 +34,8 @@ def opening_of(log: SessionLog) -> Opening | None:
     seq = info.marks[mark("boundary", str(info.boundary))]
     body = _compacted(log, seq)
     if body is None or body.carried is None or body.first_kept != info.boundary:
+        return None
+    if contradicts_itself(body.carried, body.first_kept - 1):
         return None
     return Opening(seq, body, log.read(after=body.first_kept - 1))
 

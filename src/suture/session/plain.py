@@ -31,6 +31,7 @@ from suture.errors import (
     Corrupt,
     InvalidEdit,
     NotJson,
+    SessionNotFound,
 )
 from suture.messages import Message, ToolResult, User, parts_of
 from suture.replay import State
@@ -39,7 +40,7 @@ from suture.session.clock import new_id, now
 from suture.session.deciding import Deciding
 from suture.session.editing import Editing
 from suture.session.edits import recordable
-from suture.session.family import Child, child_of, labelled, transcript_of
+from suture.session.family import Child, child_of, labelled, transcript_of, unreadable_child
 from suture.session.listeners import Listener, Listeners
 from suture.session.reading import Reading
 from suture.session.verifying import Verified, Watch, verify
@@ -184,12 +185,17 @@ class Session(Reading, Editing, Deciding):
     # Children ---------------------------------------------------------------------------------
 
     def children(self) -> list[Child]:
-        """The sessions that work for this one, in order of their links: what each does, or how it ended."""
+        """The sessions that work for this one, in order of their links: what each does, or how it ended. One whose log
+        cannot be read has failed, unless it has reported.
+        """
         links, reported = self._read(lambda state: (dict(state.linked), dict(state.reported)))
-        handles = [(Session(self.store, id), name) for id, name in links.items()]
-        return [
-            child_of(one.id, name, one.refresh(), self.store.info(one.id), reported.get(one.id)) for one, name in handles
-        ]
+        return [self._child(id, name, reported.get(id)) for id, name in links.items()]
+
+    def _child(self, id: str, name: str, reported: ChildReport | None) -> Child:
+        try:
+            return child_of(id, name, Session(self.store, id).refresh(), self.store.info(id), reported)
+        except (Corrupt, SessionNotFound) as error:
+            return unreadable_child(id, name, error, reported)
 
     def deliver_report(self, name: str, session_id: str, status: str, report: str | None = None) -> Entry | None:
         """Leave what a child has to say for the run that is on, or for the next, as a labelled message.

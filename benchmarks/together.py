@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.append import BODY, a_draft, bare_append, bare_store
+
 from suture.messages import User
 from suture.session import AsyncSession
 from suture.stores.sqlite import SqliteStore

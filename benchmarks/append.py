@@ -1,7 +1,7 @@
 """What a durable append costs, beside a bare SQLite transaction that reads and writes the same rows.
 
-Both run in one process on one disk and take turns, append by append, so that what slows the disk slows both.
-Run it with `python benchmarks/append.py`.
+Both run in one process on one disk and take turns, append by append, over logs of all lengths, so that what slows the
+disk slows all. Run it with `python -m benchmarks.append`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -22,7 +22,7 @@ from suture.entries import Draft
 from suture.stores.sqlite import SqliteStore
 
 BODY = b"x" * 500
-LENGTHS = (0, 1_000, 10_000)
+LENGTHS = (0, 1_000, 10_000, 100_000)
 ROUNDS = 1_000
 
 
@@ -35,34 +35,43 @@ class Row(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        return self.store / self.bare
+        """How much of the bare speed is left."""
+        return self.bare / self.store
 
 
 def rows(rounds: int = ROUNDS) -> list[Row]:
     """One row per log length."""
-    with tempfile.TemporaryDirectory() as place:
-        return [_measured(Path(place), length, rounds) for length in LENGTHS]
+    with tempfile.TemporaryDirectory() as place, ExitStack() as open_ones:
+        pairs = [_filled(Path(place), length, open_ones) for length in LENGTHS]
+        times = [_pair_times(pairs, index) for index in range(rounds)]
+    medians = [[statistics.median(column) * 1e6 for column in zip(*each, strict=True)] for each in zip(*times, strict=True)]
+    return [Row(length, *median) for length, median in zip(LENGTHS, medians, strict=True)]
 
 
-def _measured(place: Path, length: int, rounds: int) -> Row:
-    with closing(SqliteStore(place / f"store-{length}.db")) as store, closing(_bare(place / f"bare-{length}.db")) as bare:
-        for drafts in _batches(length):
-            store.append("s", drafts)
-            bare_append(bare, drafts)
-        ours, theirs = [], []
-        for index in range(length, length + rounds):
-            draft = _draft(index)
-            ours.append(_timed(partial(store.append, "s", [draft])))
-            theirs.append(_timed(partial(bare_append, bare, [draft])))
-    return Row(length, statistics.median(ours) * 1e6, statistics.median(theirs) * 1e6)
+def _filled(place: Path, length: int, open_ones: ExitStack) -> tuple[SqliteStore, apsw.Connection, int]:
+    store = open_ones.enter_context(closing(SqliteStore(place / f"store-{length}.db")))
+    bare = open_ones.enter_context(closing(bare_store(place / f"bare-{length}.db")))
+    for drafts in _batches(length):
+        store.append("s", drafts)
+        bare_append(bare, drafts)
+    return store, bare, length
+
+
+def _pair_times(pairs: list[tuple[SqliteStore, apsw.Connection, int]], index: int) -> list[tuple[float, float]]:
+    return [
+        (_timed(partial(store.append, "s", [draft])), _timed(partial(bare_append, bare, [draft])))
+        for store, bare, length in pairs
+        for draft in (a_draft(length + index),)
+    ]
 
 
 def _batches(length: int) -> Iterator[list[Draft]]:
     for start in range(0, length, 500):
-        yield [_draft(index) for index in range(start, min(start + 500, length))]
+        yield [a_draft(index) for index in range(start, min(start + 500, length))]
 
 
-def _draft(index: int) -> Draft:
+def a_draft(index: int) -> Draft:
+    """An entry of 500 bytes under an id of its own."""
     return Draft(hashlib.md5(str(index).encode()).hexdigest(), "message", "2026-01-01T00:00:00.000Z", BODY)
 
 
@@ -72,7 +81,7 @@ def _timed(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def _bare(path: Path) -> apsw.Connection:
+def bare_store(path: Path) -> apsw.Connection:
     """A file of our schema with one session, and a connection to it that knows nothing of us."""
     with closing(SqliteStore(path)) as store:
         store.append("s", [], meta={"bare": True})
@@ -95,9 +104,11 @@ def bare_append(db: apsw.Connection, drafts: list[Draft]) -> None:
 
 
 def main() -> None:
-    print(f"{'entries before':>15}{'SqliteStore µs':>16}{'bare µs':>10}{'ratio':>8}")
-    for row in rows():
-        print(f"{row.length:>15,}{row.store:>16.0f}{row.bare:>10.0f}{row.ratio:>8.2f}")
+    found = rows()
+    print(f"{'entries before':>15}{'SqliteStore µs':>16}{'bare µs':>10}{'bare/ours':>11}{'beside the first':>18}")
+    for row in found:
+        flat = row.store / found[0].store
+        print(f"{row.length:>15,}{row.store:>16.0f}{row.bare:>10.0f}{row.ratio:>11.2f}{flat:>17.2f}x")
 
 
 if __name__ == "__main__":

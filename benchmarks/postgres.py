@@ -22,7 +22,6 @@ from suture.stores.postgres.store import PostgresStore
 BODY = b"x" * 500
 LENGTHS = (0, 10_000, 100_000)
 ROUNDS = 1_000
-SESSIONS = 100_000
 SCHEMA = "suture_bench"
 
 _BARE = """
@@ -89,26 +88,6 @@ def bare_append(db: Db, key: int, head: int, draft: Draft) -> None:
     db.execute(_BARE, values)
 
 
-def pages(url: str) -> Iterator[tuple[str, float]]:
-    """How long the first page of a hundred of many sessions takes, in milliseconds, by what is asked for."""
-    with closing(PostgresStore(with_schema(url, SCHEMA))) as store, psycopg.connect(url, autocommit=True) as bare:
-        store.append("one", [Draft("1", "note", "", b"", ("approval:1:0",))], meta={"user": "ada"})
-        bare.execute(f"SET search_path = {SCHEMA}")
-        bare.execute(
-            "INSERT INTO sessions (id, seal, head, created, updated) SELECT convert_to(n::text, 'UTF8'), '', 1, 0, 0"
-            f" FROM generate_series(1, {SESSIONS}) AS n"
-        )
-        bare.execute("VACUUM ANALYZE sessions")
-        for name, ask in (
-            ("all", partial(store.sessions, after="5")),
-            ("awaiting approval", partial(store.sessions, status="awaiting_approval")),
-            ("idle", partial(store.sessions, status="idle", after="5")),
-            ("by meta", partial(store.sessions, meta={"user": "ada"})),
-        ):
-            ask()
-            yield name, statistics.median(_timed(ask) for _ in range(20)) * 1e3
-
-
 def _batches(length: int) -> Iterator[list[Draft]]:
     for start in range(0, length, 500):
         yield [_draft(index) for index in range(start, min(start + 500, length))]
@@ -129,9 +108,6 @@ def main() -> None:
         print(f"{'entries before':>15}{'PostgresStore µs':>18}{'bare µs':>10}{'bare/ours':>11}")
         for row in rows(url):
             print(f"{row.length:>15,}{row.store:>18.0f}{row.bare:>10.0f}{row.ratio:>11.2f}")
-        print(f"{f'a page of {SESSIONS:,} sessions':>33}{'ms':>10}")
-        for name, milliseconds in pages(url):
-            print(f"{name:>33}{milliseconds:>10.1f}")
 
 
 if __name__ == "__main__":

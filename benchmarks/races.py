@@ -1,7 +1,7 @@
 """Who wins when two processes decide on one call, or settle it, at the same moment: one of them, each time.
 
-Two processes go through the same sessions in step. Run it with `python benchmarks/races.py [URL]`, where the URL names an
-empty store that processes can share; without one it makes a SQLite and a JSONL store.
+Two processes go through the same sessions in step. Run it with `python -m benchmarks.races [URL]`, where the URL names an
+empty store that processes can share; without one it makes one of each kind.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, get_args
+
+from tests.postgres import some_server, with_schema
 
 import suture
 from suture.entries import ApprovalRequest, Draft, MessageBody, ToolStarted, call_digest, draft
@@ -108,7 +110,7 @@ def _act(session: suture.Session, what: What, side: int) -> None:
 def in_processes(url: str, what: What, races: int) -> tuple[list[bool], list[bool]]:
     """The race between two processes."""
     begin = time.time() + AHEAD + races * 0.0005
-    command = [sys.executable, __file__, "--side"]
+    command = [sys.executable, "-m", "benchmarks.races", "--side"]
     sides = [
         subprocess.Popen([*command, str(side), url, what, str(races), str(begin)], stdout=subprocess.PIPE)
         for side in (0, 1)
@@ -156,9 +158,16 @@ def main(url: str | None = None) -> None:
     with tempfile.TemporaryDirectory() as place:
         print(f"{'':>24}{'races':>8}{'first':>8}{'second':>8}{'none':>7}{'both':>7}{'entries':>9}")
         for where in [url] if url else [f"{kind}:///{Path(place) / kind}" for kind in ("sqlite", "jsonl")]:
-            with closing(suture.open_store(where)) as store:
-                for what in get_args(What):
-                    _tell(where, what, raced(store, what, RACES, partial(in_processes, where, what, RACES)))
+            _race(where)
+        if not url:
+            with some_server(syncs=True) as server:
+                _race(with_schema(server, "suture_bench_races"))
+
+
+def _race(url: str) -> None:
+    with closing(suture.open_store(url)) as store:
+        for what in get_args(What):
+            _tell(url, what, raced(store, what, RACES, partial(in_processes, url, what, RACES)))
 
 
 def _tell(url: str, what: What, counts: Counts) -> None:

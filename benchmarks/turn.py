@@ -105,7 +105,7 @@ def _beginning(store: Store) -> Session:
 
 def _conversation(store: Store, id: str, length: int) -> Session:
     """A handle on a conversation of that many messages, as a run would have written them."""
-    drafts = [_draft(seq) for seq in range(1, length + 1)]
+    drafts = [conversation_draft(seq) for seq in range(1, length + 1)]
     for start in range(0, length, 500):
         store.append(id, drafts[start : start + 500])
     session = Session(store, id)
@@ -113,7 +113,7 @@ def _conversation(store: Store, id: str, length: int) -> Session:
     return session
 
 
-def _draft(seq: int) -> Draft:
+def conversation_draft(seq: int) -> Draft:
     """A question, a call, its result, an answer; and so on."""
     id = f"m{seq}"
     match (seq - 1) % 4:

@@ -16,6 +16,8 @@ from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
+import msgspec
+
 from suture.messages import Assistant, Message, ToolCall, ToolResult
 from suture.stand_ins import is_stand_in
 
@@ -27,21 +29,18 @@ class Answer(NamedTuple):
     result: ToolResult
 
 
-class Turn:
+class Turn(msgspec.Struct, gc=False, eq=False):
     """The calls of one assistant message and what answered each, in call order; `settled` are those with a real answer, or
     dropped: they want none any more.
 
     `is_whole` says that each answer stands directly behind the turn, in call order and under its call's own id.
     """
 
-    __slots__ = ("answers", "calls", "is_whole", "position", "settled")
-
-    def __init__(self, position: int, calls: Sequence[ToolCall]) -> None:
-        self.position = position
-        self.calls = calls
-        self.answers: list[Answer | None] = [None] * len(calls)
-        self.settled: set[int] = set()
-        self.is_whole = False
+    position: int
+    calls: Sequence[ToolCall]
+    answers: list[Answer | None]
+    settled: set[int] = msgspec.field(default_factory=set)
+    is_whole: bool = False
 
     def unanswered(self) -> list[int]:
         """The indexes of the calls without any answer."""
@@ -113,15 +112,15 @@ class Pairing:
         self._wanting: dict[tuple[str, str | None, bool], _Wanting] = {}
         self._answered: dict[str, tuple[Turn, int]] = {}
         self._strays: dict[str, dict[int, Answer]] = {}
-        # By id: calls that have not been looked at, since nothing else came under that id.
-        self._unread: dict[str, list[tuple[Turn, int]]] = {}
+        # By id: a call that has not been looked at, since nothing else came under that id.
+        self._unread: dict[str, tuple[Turn, int]] = {}
         # By id and name: the positions at which strays came, which may be gone since.
         self._came: dict[tuple[str, str], list[int]] = {}
         self._first_open = 0
 
     def add_turn(self, position: int, calls: Sequence[ToolCall], *, adopt: bool = True) -> Turn:
         """A turn. With `adopt` its calls take results of their ids that came before them."""
-        turn = self.turns[position] = Turn(position, calls)
+        turn = self.turns[position] = Turn(position, calls, [None] * len(calls))
         for index in range(len(calls)):
             self._add_call(turn, index, adopt=adopt)
         return turn
@@ -130,7 +129,7 @@ class Pairing:
         call = turn.calls[index]
         for key in _keys(call):
             self._read(key)
-            self._unread.setdefault(key, []).append((turn, index))
+            self._unread[key] = turn, index
         if adopt and (early := self._early(call)):
             self._settle(turn, index, early)
 
@@ -183,11 +182,10 @@ class Pairing:
             if result.name and result.name != call.name:
                 return False
             answers.append(Answer(at, result))
-        turn = self.turns[position] = Turn(position, calls)
-        turn.answers = answers
-        turn.is_whole = True
+        turn = self.turns[position] = Turn(position, calls, answers, is_whole=True)
         for index, call in enumerate(calls):
-            self._unread.setdefault(call.id, []).append((turn, index))
+            self._read(call.id)
+            self._unread[call.id] = turn, index
         return True
 
     def close_before(self, position: int) -> None:
@@ -204,16 +202,17 @@ class Pairing:
         return last
 
     def _read(self, key: str) -> None:
-        """Look at the calls under that id, now that more comes under it."""
-        for turn, index in self._unread.pop(key, ()):
-            held = turn.answers[index]
-            if index in turn.settled:
-                continue  # noted when it was
-            if held is None or is_stand_in(held.result):
-                self._want(key, turn, index)
-            else:
-                turn.settled.add(index)
-                self._answered[key] = (turn, index)
+        """Look at the call under that id, now that more comes under it."""
+        at = self._unread.pop(key, None)
+        if at is None or at[1] in at[0].settled:  # noted when it was
+            return
+        turn, index = at
+        held = turn.answers[index]
+        if held is None or is_stand_in(held.result):
+            self._want(key, turn, index)
+        else:
+            turn.settled.add(index)
+            self._answered[key] = at
 
     def add_result(self, position: int, result: ToolResult) -> Landing:
         """A result that names its call by wire id."""
@@ -280,8 +279,10 @@ class Pairing:
         turn.is_whole = False
         if not is_stand_in(answer.result):
             turn.settled.add(index)
+            at = turn, index
             for key in _keys(turn.calls[index]):
-                self._answered[key] = (turn, index)
+                unread = self._unread.get(key)
+                self._answered[key] = unread if unread == at else at
         return Answers(turn, index, loser)
 
     def _duplicate(self, answer: Answer) -> Landing:

@@ -47,6 +47,7 @@ class ConcurrentStoreContract:
         opener: `module:name` of a callable that opens the store at an address, in this process and in its children.
         openers, openings: so many processes open a new store at once, so many times.
         writers, appends: so many processes append so many batches of three each.
+        sessions, rounds: they append so often to each of so many sessions in turn.
         races: how often two processes want the same head, or the same claim.
         kills: how often a process is killed in the middle of what it does.
         forks: how often a process forks while its threads append.
@@ -56,6 +57,7 @@ class ConcurrentStoreContract:
     opener = "suture.stores:open_store"
     openers, openings = 6, 8
     writers, appends = 2, 150
+    sessions, rounds = 8, 6
     races = 40
     kills = 10
     forks = 12
@@ -151,6 +153,21 @@ class ConcurrentStoreContract:
             assert len(entries) == self.appends // 3 * 3
             assert all(entry.id.startswith(f"{each.pid}-") for entry in entries)
         assert [info.id for info in store.sessions()] == names
+
+    def test_processes_share_many_sessions(self, child: Start, store: Store) -> None:
+        """Processes append to the same sessions in turn: each holds all that each of them wrote, whole and in its order."""
+        children = [child("append_over", self.sessions, self.rounds) for _ in range(self.writers)]
+        _begin(children)
+        assert [each.wait() for each in children] == [0] * self.writers
+        names = [f"s{index:03}" for index in range(self.sessions)]
+        assert [info.id for info in store.sessions()] == names
+        for name in names:
+            entries = store.read(name)
+            require_whole(entries, name)
+            for each in children:
+                mine = [entry.id for entry in entries if entry.id.startswith(f"{each.pid}-")]
+                assert mine == [f"{each.pid}-{index}.{at}" for index in range(self.rounds) for at in range(3)]
+            assert len(entries) == 3 * self.rounds * self.writers
 
     def test_one_process_wins_each_head(self, child: Start, store: Store) -> None:
         """Of two processes that expect the same head one appends, and the other is told, every time."""

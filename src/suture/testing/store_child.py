@@ -59,6 +59,17 @@ def append(open_store: Opener, address: str, session_id: str, count: str) -> Non
     store.close()
 
 
+def append_over(open_store: Opener, address: str, sessions: str, rounds: str) -> None:
+    """Append batches of three to so many sessions in turn when told to begin."""
+    store = open_store(address)
+    _say("ready")
+    _hear()
+    for index in range(int(rounds)):
+        for session in range(int(sessions)):
+            store.append(f"s{session:03}", _batch(f"{os.getpid()}-{index}", 3))
+    store.close()
+
+
 def append_for_ever(open_store: Opener, address: str) -> None:
     """Append batches of three until killed; say each last seq once it is on disk."""
     store = open_store(address)
@@ -196,6 +207,7 @@ WORKS: dict[str, Callable[..., None]] = {
     for work in (
         open_each,
         append,
+        append_over,
         append_for_ever,
         expect,
         claim,

@@ -46,6 +46,6 @@ def _across(store: Store, prefix: str, read_one: Callable[[Session], list[T]]) -
         after = page[-1].id
     if refused and not read:
         raise refused[0]  # as with a wrong key: nothing found is no answer
-    for error in refused:
-        _LOG.warning("A session with open calls is left out: %s", error)
+    for why in refused:
+        _LOG.warning("A session with open calls is left out: %s", why)
     return found

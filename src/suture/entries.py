@@ -94,6 +94,16 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
         """The body as plain JSON values, unknown fields included."""
         return plain(self.body)
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether it stands for entries that a store does not hold any more: the last one, and all before it that lack."""
+        return not self.kind and not self.id
+
+
+def lost(seq: int) -> Entry:
+    """What stands in a log for entries up to that position which its store has lost."""
+    return Entry(seq, "", "", "", b"")
+
 
 # Bodies ---------------------------------------------------------------------------------------
 

@@ -591,7 +591,12 @@ def test_a_damaged_parent_lends_no_more_than_is_shared(tmp_path: Path) -> None:
     lines = file.read_bytes().splitlines(keepends=True)
     file.write_bytes(b"".join(line for line in lines if b'"two"' not in line))
     store = open_store(f"jsonl:///{tmp_path / 'logs'}")
-    assert [entry.seq for entry in Session(store, "f").entries()] == [1, 3, 4]
+    assert [(entry.seq, entry.is_lost) for entry in Session(store, "f").entries()] == [
+        (1, False),
+        (2, True),
+        (3, False),
+        (4, False),
+    ]
     assert "the parent's" not in str(Session(store, "f").entries())
     store.close()
 

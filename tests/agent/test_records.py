@@ -19,7 +19,7 @@ from suture.messages import Assistant, File, Image, Reasoning, Text, ToolCall, T
 from suture.replay import State
 from suture.session import Session, new_id, now
 from suture.session.family import transcript_of
-from suture.stores import Entry, Store
+from suture.stores import Entry, JsonlStore, Store
 from suture.stores.memory import MemoryStore
 from suture.testing import ScriptedModel
 from tests.judges import FORMATS, assert_valid
@@ -217,6 +217,55 @@ def test_a_log_in_a_file_has_whole_lines_whoever_writes(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("S96", "M-50")
+def cut(directory: Path, keep: Callable[[int], bool]) -> Session:
+    """The session `s` of a store in files, of whose entries only some are left."""
+    file = directory / "s.jsonl"
+    lines = [(json.loads(line).get("seq", 0), line) for line in file.read_bytes().splitlines(keepends=True)]
+    file.write_bytes(b"".join(line for seq, line in lines if not seq or keep(seq)))
+    return Session(JsonlStore(directory), "s")
+
+
+def test_a_log_that_lost_entries_is_read_around_them(tmp_path: Path) -> None:
+    """The conversation goes on from what is there; findings and entries name the place."""
+    whole = Session(JsonlStore(tmp_path / "logs"), "s")
+    for text in ("one", "two", "three", "four"):
+        whole.add(User.of(text))
+    session = cut(tmp_path / "logs", lambda seq: seq not in (2, 3))
+    assert [message.text for message in session] == ["one", "four"]
+    assert [(one.seq, one.code) for one in session.findings()] == [(3, "MISSING")]
+    assert [(entry.seq, entry.is_lost) for entry in session.entries()] == [(1, False), (3, True), (4, False)]
+    assert len(session.log.read(after=1, limit=1)) == 1
+    session.add(User.of("five"))
+    assert [message.text for message in Session(session.store, "s")] == ["one", "four", "five"]
+
+
+def test_nothing_runs_twice_behind_a_log_that_was_cut(tmp_path: Path) -> None:
+    """Where the end is gone, a decision is refused at once, and a run takes no call up that may have run in it."""
+    ran: list[str] = []
+
+    @suture.tool(needs_approval=True)
+    def pay(to: str) -> str:
+        ran.append(to)
+        return "paid"
+
+    def agent(session: Session, *turns: dict[str, Any]) -> suture.Agent:
+        return suture.Agent(ScriptedModel(turns), session=session, tools=[pay])
+
+    calls = [{"id": id, "name": "pay", "arguments": {"to": id}} for id in ("a", "b")]
+    whole = Session(JsonlStore(tmp_path / "logs"), "s")
+    agent(whole, {"calls": calls}).run("go")
+    decision = whole.approve("a")
+    assert decision is not None
+    agent(whole, {"text": "Done."}).resume()
+    session = cut(tmp_path / "logs", lambda seq: seq <= decision.seq)
+    with pytest.raises(
+        suture.Corrupt, match=rf"its log was cut: it went on to \d+, and what is there ends at {decision.seq}"
+    ):
+        session.deny("b")
+    assert agent(session, {"text": "Done."}).resume().status == "unknown_outcome"
+    assert ran == ["a"]
+
+
 def test_a_result_keeps_what_is_for_the_host_and_sends_it_to_nobody() -> None:
     """Usage, stop reason, error and `ui` come back from the log as they went in; no request holds the `ui`."""
     session = fresh()

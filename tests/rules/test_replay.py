@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from suture.entries import ApprovalDecision, ApprovalRequest, Entry, Fork, MessageBody, call_digest, position_of, read
+from suture.entries import ApprovalDecision, ApprovalRequest, Entry, Fork, MessageBody, call_digest, lost, position_of, read
 from suture.errors import Corrupt
 from suture.messages import Assistant, Opaque, Text, ToolResult, User, encode
 from suture.replay import State
@@ -508,6 +508,33 @@ def test_a_gap_in_the_log_is_refused() -> None:
     log.user()
     with pytest.raises(Corrupt, match=r"Entries 1 to 1 are missing\. Read the log from its beginning\."):
         State().fold(log.entries[1:])
+
+
+def decided_before(log: Log) -> None:
+    log.user()
+    log.answer("", call("c1"))
+    log.decided(log.asked("2:0", call("c1")), "2:0", call("c1"), approved=True)
+
+
+def pending_before(log: Log) -> None:
+    log.user()
+    log.answer("", call("c1"))
+
+
+@pytest.mark.parametrize("write", [decided_before, pending_before], ids=["decided", "pending"])
+def test_what_was_open_before_lost_entries_may_have_run(write: Write) -> None:
+    """Behind entries that a store has lost no call from before runs unasked; a person says what became of it."""
+    log = Log()
+    write(log)
+    at = len(log.entries) + 3
+    state = State()
+    state.fold([*log.entries, lost(at), Entry(at + 1, "later", "message", AT, encode(MessageBody(User.of("go on"))))])
+    assert state.open_calls() == []
+    assert state.waiting_calls() == []
+    assert [one.key for one in state.unknown_outcomes()] == ["2:0"]
+    assert [(one.seq, one.code) for one in state.findings] == [(at, "MISSING")]
+    assert f"entries {at - 2} to {at} are missing" in state.findings[0].sentence
+    assert shape(state.request())[-2:] == ["t(c1)!unknown", "u:go on"]
 
 
 def test_a_start_that_cannot_be_read_is_still_a_start() -> None:

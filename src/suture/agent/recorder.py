@@ -93,7 +93,10 @@ class Recorder:
         first = last - len(drafts) + 1
         others: list[Entry] = []
         if first > self.head + 1:
-            others = self.log.read(after=self.head, limit=first - 1 - self.head)
+            read = self.log.read(after=self.head, limit=first - 1 - self.head)
+            others = [
+                one for one in read if one.seq < first
+            ]  # where some are lost, what was written now comes with the rest
         self.head = max(self.head, last)
         return (*others, *(one.at_seq(seq, self.epoch) for seq, one in enumerate(drafts, first)))
 

@@ -84,6 +84,8 @@ def _words(entry: Entry) -> str:
     """An entry in one line; what is not known of it as JSON."""
     if entry.erased:
         return "(erased)"
+    if entry.is_lost:
+        return "(missing up to here)"
     words = " ".join(_said(entry.kind, entry.data).split())
     return words if len(words) <= _WIDTH else f"{words[:_WIDTH]}…"
 

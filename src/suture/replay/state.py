@@ -179,7 +179,7 @@ class State:
         """Take in entries, in order of seq; what was taken in before is skipped."""
         try:
             for entry in entries:
-                if entry.seq > self.head + 1:
+                if entry.seq > self.head + 1 and not entry.is_lost:
                     raise Corrupt(
                         f"Entries {self.head + 1} to {entry.seq - 1} are missing. Read the log from its beginning."
                     )
@@ -193,6 +193,9 @@ class State:
             raise
 
     def _fold(self, entry: Entry) -> None:
+        if entry.is_lost:
+            self._lose(entry)
+            return
         self._note_marks(entry)
         if entry.kind == "reset":
             self._reset(entry)
@@ -211,6 +214,16 @@ class State:
             self._go_by_marks(entry, "is of a kind that this version does not know")
         else:
             self._take(entry, body)
+
+    def _lose(self, entry: Entry) -> None:
+        """Go on behind entries that are gone: what they said of a call that was open nobody knows, so it may have run."""
+        first = self.head + 1
+        which = f"entry {first} is" if first == entry.seq else f"entries {first} to {entry.seq} are"
+        self._find(entry.seq, "MISSING", f"{which} missing; what was open before may have gone on there")
+        self._last_erased = entry.seq
+        for call in self.talk.in_order():
+            if call.attempt is None:
+                self._started_unreadably(entry, call)
 
     def _note_erased(self, entry: Entry) -> None:
         """Remember where a message stood that answered no call, since it may have been a turn of the model's."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 import suture.stores.rules as rules
-from suture.entries import Draft, Entry, Fork, draft, mark, read
+from suture.entries import Draft, Entry, Fork, draft, lost, mark, read
 from suture.errors import ConfigurationError, Conflict, Corrupt, InvalidEdit, SessionNotFound
 from suture.session.clock import new_id, now
 from suture.session.near import did_you_mean, not_found
@@ -55,6 +55,19 @@ def shifted(entry: Entry, offset: int) -> Entry:
     return msgspec.structs.replace(entry, seq=entry.seq + offset) if offset else entry
 
 
+def without_gaps(entries: list[Entry], after: int) -> list[Entry]:
+    """Entries that were read behind a position, with an entry for each place where some are lost."""
+    if not entries or entries[-1].seq - after == len(entries):
+        return entries
+    found: list[Entry] = []
+    for entry in entries:
+        if entry.seq > after + 1:
+            found.append(lost(entry.seq - 1))
+        found.append(entry)
+        after = entry.seq
+    return found
+
+
 class SessionLog:
     """The log of one session of a store. All positions that go in or come out are those of the log as it is read."""
 
@@ -75,12 +88,16 @@ class SessionLog:
     # Reading ----------------------------------------------------------------------------------
 
     def read(self, after: int = 0, limit: int | None = None) -> list[Entry]:
-        """The entries behind `after`, in order; none for an unknown session.
+        """The entries behind `after`, in order; none for an unknown session. Where the store has lost some, one entry
+        stands for them (`Entry.is_lost`).
 
         Raises:
             SessionNotFound: what is to be read lies in a session that this one was forked off, and that is gone.
             ConfigurationError: it is encrypted, and the store is not.
         """
+        return without_gaps(self._read(after, limit), max(after, 0))[:limit]
+
+    def _read(self, after: int, limit: int | None) -> list[Entry]:
         if not self._is_known and after <= 0:
             entries = self.store.read(self.session_id, 0, limit)
             if not entries or self._learn(entries[0]) is None:
@@ -198,7 +215,12 @@ class SessionLog:
         self.origin()
         self._require_open()
         known = None if expect is None else expect - self._offset
-        last = self.store.append(self.session_id, drafts, expect=known, epoch=epoch, meta=meta)
+        try:
+            last = self.store.append(self.session_id, drafts, expect=known, epoch=epoch, meta=meta)
+        except Conflict:
+            if known is not None:
+                self._require_end(known)
+            raise
         if not self._is_known and last == len(drafts) > 0:
             self._learn(drafts[0].at_seq(1))
         self.origin()  # when others wrote first, they may have made a fork of it
@@ -223,6 +245,16 @@ class SessionLog:
                     raise
             else:
                 return [one.at_seq(seq, epoch or 0) for seq, one in enumerate(drafts, last - len(drafts) + 1)]
+
+    def _require_end(self, known: int) -> None:
+        """Return when what stands behind a position of the session's own can be read, or nothing does."""
+        info = self.store.info(self.session_id)
+        if info is not None and info.head > known and not self.store.read(self.session_id, known, 1):
+            raise Corrupt(
+                f"session {self.session_id!r}: its log was cut: it went on to {info.head + self._offset}, and what is "
+                f"there ends at {known + self._offset}. `suture verify` says more. Restore a backup; or go on without what "
+                "is lost: any message that is added behind it does."
+            )
 
     def claim(self, owner: str, ttl: float) -> Claim:
         """Claim the session, as `Store.claim` says."""

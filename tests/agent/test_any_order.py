@@ -28,23 +28,8 @@ from suture.session import AsyncSession, Session
 from suture.stores.base import Store
 from suture.stores.memory import MemoryStore
 from suture.stores.sqlite import SqliteStore
-from tests.agent.drawn import (
-    DECIDING,
-    EDITING,
-    EXTERNAL,
-    FORGING,
-    ID,
-    REFUSALS,
-    SAYING,
-    TOOLS,
-    Op,
-    Plan,
-    World,
-    model_of,
-    ops,
-    overtake,
-    plans,
-)
+from tests.agent.deeds import DECIDING, EDITING, EXTERNAL, FORGING, REFUSALS, SAYING, TOOLS, Op, World
+from tests.agent.drawn import Plan, model_of, ops, plans
 from tests.judges import structural_problems
 from tests.loop.conftest import SHARED_MEMORY
 from tests.loop.mortal import Dead, Died, Mortal
@@ -52,6 +37,7 @@ from tests.loop.scenarios import Gate, free
 from tests.rules.reference import SlowReplay, in_short
 from tests.rules.test_boundary import same
 
+ID = "any"
 FORMATS = ("openai-chat", "openai-responses", "anthropic", "gemini", "bedrock", "mistral")
 
 # How many sessions are tried: the same few in `make test`, and as many others as are asked for by `make any-order`.
@@ -67,6 +53,7 @@ TRIED = settings(
 )
 
 WHO = st.integers(0, 1)
+CHANCE = st.integers(0, 4)  # what is done too often leaves little for the rest
 TIGHT = Compaction(window=30, reserve=0, keep_recent=5)
 
 
@@ -213,36 +200,40 @@ class AnyOrder(RuleBasedStateMachine):
         self.handles[who].open()
 
     @precondition(lambda self: self.fresh.entries() and not self.is_erased)
-    @rule(who=WHO, at=st.integers(1, 200))
-    def fork(self, who: int, at: int) -> None:
+    @rule(who=WHO, back=st.integers(0, 9), chance=CHANCE)
+    def fork(self, who: int, back: int, chance: int) -> None:
         """All go on with a fork of it."""
-        head = self.fresh.refresh().head
+        if chance:
+            return
+        at = max(self.fresh.refresh().head - back, 1)
         self.forked.append((self.id, self.store.read(self.id)))
-        self.id = self.handles[who].session.fork(at % head + 1, id=f"fork {len(self.forked)}").id
+        self.id = self.handles[who].session.fork(at, id=f"fork {len(self.forked)}").id
         for one in self.handles:
             one.open(self.id)
 
     @precondition(lambda self: self.fresh.entries())
-    @rule(who=WHO, pick=st.integers(0, 200), seldom=st.integers(0, 4))
-    def erase(self, who: int, pick: int, seldom: int) -> None:
+    @rule(who=WHO, pick=st.integers(0, 200), chance=CHANCE)
+    def erase(self, who: int, pick: int, chance: int) -> None:
         """Somebody erases an entry; all others come back to it."""
-        if seldom == 0 and self.handles[who].session.forked_from() is None:
+        if not chance and self.handles[who].session.forked_from() is None:
             entries = self.fresh.entries()
             self.handles[who].session.erase(entries[pick % len(entries)].id)
             self.is_erased = True
             self.handles[1 - who].open()
 
-    @rule(who=WHO)
-    def come_to_rest(self, who: int) -> None:
+    @rule(who=WHO, chance=CHANCE)
+    def come_to_rest(self, who: int, chance: int) -> None:
         """Whatever was done to it: once people have decided and found out, it goes on to its end, and stays there."""
+        if chance:
+            return
         one = self.handles[who].session
         for _ in range(6):
             ended = self.carry(self.handles[who], Plan(None, max_steps=1000))
             if ended in ("completed", "handed_off") and not one.open_approvals() and not one.state.inbox:
                 break
-            for approval in one.open_approvals():
+            for at, approval in enumerate(one.open_approvals()):
                 if approval.decision is None:
-                    Op("deny").do(one, self.world)
+                    Op("deny" if at % 2 else "approve", at).do(one, self.world)
             for _ in one.unknown_outcomes():
                 Op("settle").do(one, self.world)
         else:
@@ -290,10 +281,10 @@ class AnyOrder(RuleBasedStateMachine):
         world, other = self.world, Handle(self.place, runner.id)
         match op.name:
             case "overtake":
-                overtake(other.session)
+                op.do(other.session, world)
                 world.gate.open()
-            case "take over":
-                overtake(other.session)
+            case "take_over":
+                Op("overtake").do(other.session, world)
                 gate, inside = world.gate, world.inside
                 self.carry(other, Plan(None), "run")
                 world.gate, world.inside = gate, inside

@@ -116,6 +116,13 @@ def fold_unreadable(talk: Conversation, entry: Entry) -> None:
         _refuse(talk, call, f"entry {entry.seq} of kind {entry.kind} cannot be read")
 
 
+def fold_gap(talk: Conversation, entry: Entry) -> None:
+    """Take in that entries are missing before this one: each open call may have been started by one of them."""
+    for call in talk.in_order():
+        if call.attempt is None:
+            _start(talk, entry, call)
+
+
 def fold_marks(talk: Conversation, entry: Entry, why: str) -> None:
     """Take in what the marks of an entry without a body say of calls: a start is one, an answer was one, a doubtful control
     runs nothing.

@@ -46,6 +46,7 @@ from suture.replay.calls import Block, Call, TurnBlock
 from suture.replay.controls import (
     fold_correction,
     fold_decision,
+    fold_gap,
     fold_marks,
     fold_request,
     fold_settlement,
@@ -221,9 +222,7 @@ class State:
         which = f"entry {first} is" if first == entry.seq else f"entries {first} to {entry.seq} are"
         self._find(entry.seq, "MISSING", f"{which} missing; what was open before may have gone on there")
         self._last_erased = entry.seq
-        for call in self.talk.in_order():
-            if call.attempt is None:
-                self._started_unreadably(entry, call)
+        fold_gap(self.talk, entry)
 
     def _note_erased(self, entry: Entry) -> None:
         """Remember where a message stood that answered no call, since it may have been a turn of the model's."""

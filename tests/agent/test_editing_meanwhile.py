@@ -635,7 +635,7 @@ def test_a_conversation_whose_past_is_answered_while_it_is_summed_up_is_not_comp
         return {"text": "They went on."}
 
     agent = suture.Agent(ScriptedModel([answered]), session=session, compaction=suture.Compaction(keep_recent=1))
-    with pytest.raises(suture.CompactionError, match="parts the call .* from a result of it"):
+    with pytest.raises(suture.CompactionError, match=r"parts the call .* from a result of it"):
         agent.compact()
     assert session.last_compaction is None
     for reader in (session, Session(session.store, "s")):

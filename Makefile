@@ -6,7 +6,7 @@ LIVE_STAMP := .venv/.live-installed
 
 N ?= 20000
 
-.PHONY: setup demo test check bench concurrency docs fuzz lock lint types spec live-local clean
+.PHONY: setup demo test check bench concurrency docs fuzz any-order lock lint types spec live-local clean
 
 setup: $(STAMP)
 
@@ -57,6 +57,10 @@ concurrency: setup
 # Heals that many broken histories and looks for what must never happen.
 fuzz: setup
 	$(BIN)/python -m tests.fuzz $(N)
+
+# Does anything to that many sessions, in any order, for minutes.
+any-order: setup
+	SUTURE_ANY_ORDER=$(if $(filter file,$(origin N)),500,$(N)) $(BIN)/python -m pytest -q tests/agent/test_any_order.py
 
 # Writes the pages that are made from the code.
 docs: setup

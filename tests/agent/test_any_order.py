@@ -43,7 +43,7 @@ FORMATS = ("openai-chat", "openai-responses", "anthropic", "gemini", "bedrock", 
 # How many sessions are tried: the same few in `make test`, and as many others as are asked for by `make any-order`.
 ASKED_FOR = os.environ.get("SUTURE_ANY_ORDER")
 TRIED = settings(
-    max_examples=int(ASKED_FOR or 12),
+    max_examples=int(ASKED_FOR or 30),
     stateful_step_count=50 if ASKED_FOR else 25,
     derandomize=ASKED_FOR is None,
     database=None,

@@ -618,9 +618,28 @@ def test_a_conversation_that_is_edited_while_it_is_summed_up_is_not_compacted() 
         return {"text": "They went on."}
 
     agent = suture.Agent(ScriptedModel([edited]), session=session, compaction=suture.Compaction(keep_recent=1))
-    with pytest.raises(suture.CompactionError, match="was edited while it was summed up"):
+    with pytest.raises(suture.CompactionError, match="while it was summed up, the conversation was edited"):
         agent.compact()
     assert session.info().boundary == 5
+
+
+def test_a_conversation_whose_past_is_answered_while_it_is_summed_up_is_not_compacted() -> None:
+    """A late result of a call that was to be hidden: a boundary there would be none, and whoever reads from it would never
+    know. Nothing is written.
+    """
+    session = talked(MemoryStore())
+    session.add(User.of("more", id="w"))
+
+    def answered(_: suture.Request) -> dict[str, object]:
+        session.append_message(ToolResult("late", call_id="a"))
+        return {"text": "They went on."}
+
+    agent = suture.Agent(ScriptedModel([answered]), session=session, compaction=suture.Compaction(keep_recent=1))
+    with pytest.raises(suture.CompactionError, match=r"parts the call .* from a result of it"):
+        agent.compact()
+    assert session.last_compaction is None
+    for reader in (session, Session(session.store, "s")):
+        assert "late" in [message.text for message, _ in reader.replay()]
 
 
 # Two handles ------------------------------------------------------------------------------------

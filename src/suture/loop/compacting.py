@@ -134,9 +134,9 @@ class Compactor:
 
     def _record(self, first_kept: int, before: int, edited_at: int, summary: _Summary) -> Flow[Compacted]:
         """Write it down. What others write meanwhile changes nothing that it says, and it stands behind that; unless they
-        edit, and what was summed up is not what is there.
+        edit, and what was summed up is not what is there, or answer what was summed up.
         """
-        self._require_unedited(edited_at, summary)
+        self._require_good(first_kept, edited_at, summary)
         kept = sum(tokens_of(one) for block in self.state.sent_blocks() if block.seq >= first_kept for one in shown(block))
         body = Compacted(
             summary=summary.text,
@@ -154,14 +154,18 @@ class Compactor:
             self.state.fold(answer.entries)
             if isinstance(answer, Written):
                 break
-            self._require_unedited(edited_at, summary)
+            self._require_good(first_kept, edited_at, summary)
         yield from ask(Emit(CompactionFinished(body.summary, before, body.tokens_after)))
         return body
 
-    def _require_unedited(self, edited_at: int, summary: _Summary) -> None:
+    def _require_good(self, first_kept: int, edited_at: int, summary: _Summary) -> None:
         if self.state.talk.edited_at != edited_at:
+            wrong: str | None = "the conversation was edited"
+        else:
+            wrong = self.state.wrong_with_boundary(first_kept)
+        if wrong is not None:
             self.unrecorded += summary.usage
-            what = "The conversation was edited while it was summed up, so nothing was compacted. Compact it again."
+            what = f"Nothing was compacted, for while it was summed up, {wrong}. Compact it again."
             raise CompactionError(what, summary.usage)
 
 

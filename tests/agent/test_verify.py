@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -536,3 +537,54 @@ def test_the_key_is_in_the_chain() -> None:
     note = Draft("1", "note", AT, b"{}")
     values = {link(b"", "s", 1, note, key) for key in (None, KEY, b"o" * 32)}
     assert len(values) == 3
+
+
+# Rows that hold what nobody writes --------------------------------------------------------------
+
+ODD_ENTRIES = [
+    "opens = x'5b315d'",
+    "opens = x'ff'",
+    "closes = x'7b7d'",
+    "erased = x'00'",
+    "kind = ''",
+    "at = 'zz'",
+    "seq = -5",
+]
+ODD_SESSIONS = [
+    ("meta = x'7a7a'", False),
+    ("meta = x'5b5d'", False),
+    ("head = -1", False),
+    ("head = 9223372036854775807", False),
+    ("epoch = 9223372036854775807", True),
+    ("created = 1e300, updated = -1e300", True),
+    ("updated = 1e18", True),
+    ("waits = 'zz'", True),
+]
+
+
+@pytest.mark.parametrize("odd", ODD_ENTRIES)
+@pytest.mark.parametrize("key", [None, KEY])
+def test_an_entry_with_odd_values_is_named(odd: str, key: bytes | None, tmp_path: Path) -> None:
+    """Whatever stands in a row, `verify` says which entry was changed, and the log can be read."""
+    file = File(tmp_path / "agent.db", key)
+    file(f"UPDATE entries SET {odd} WHERE session = ? AND seq = 3", file.session("s"))
+    found = file.verified()
+    assert found.problem is not None
+    assert found.problem.seq in (1, 3)
+    with closing(file.store()) as store:
+        Session(store, "s").request("anthropic")
+        assert Session(store, "t").findings() == []
+
+
+@pytest.mark.parametrize(("odd", "ok"), ODD_SESSIONS)
+def test_a_session_with_odd_values_stops_no_listing(odd: str, ok: bool, tmp_path: Path) -> None:
+    """All sessions are listed, the others can be written, and what cannot be told of this one is damage or an error."""
+    file = File(tmp_path / "agent.db", KEY)
+    file(f"UPDATE sessions SET {odd} WHERE id = 's'")
+    assert file.verified().ok is ok
+    with closing(file.store()) as store:
+        assert [info.id for info in store.sessions()] == ["s", "t"]
+        Session(store, "t").add(User.of("on"))
+        with contextlib.suppress(suture.StoreError):
+            store.claim("s", "me", 1)
+        Session(store, "s").request("anthropic")

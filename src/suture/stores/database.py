@@ -393,6 +393,7 @@ _CAUSES: dict[type[Exception], tuple[type[StoreError], str]] = {
     apsw.IOError: (StoreError, "the disk failed, so nothing was changed. Check it, then try again."),
     apsw.TooBigError: (StoreError, "a body is larger than SQLite holds, so nothing was written. Keep it in a file."),
     apsw.Error: (StoreError, "SQLite refused, so nothing was changed; the reason stands in brackets."),
+    OverflowError: (StoreError, "a number is larger than SQLite holds, so nothing was changed."),
     UnicodeEncodeError: (StoreError, "a text holds half a surrogate pair. Use whole characters."),
     UnicodeDecodeError: (Corrupt, "a text in the database is no UTF-8. Restore a backup."),
 }

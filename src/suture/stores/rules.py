@@ -12,6 +12,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
+import msgspec
+
 from suture.canonical import canonical, is_encodable
 from suture.entries import MAX_BODY, Draft
 from suture.errors import (
@@ -28,6 +30,8 @@ from suture.stores.base import KEY_ID, STATUSES, Claim, Meta, SessionInfo, Statu
 from suture.stores.owner import is_dead, pid_here
 
 NO_META = b"{}"
+
+_LAST_TIME = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 
 
 # Appends --------------------------------------------------------------------------------------
@@ -136,8 +140,9 @@ def wrong_key(session_id: str, sealed: bytes, key: bytes | None) -> WrongKey:
     """The error of a session that is sealed under another key than that of the store, or where one of them has none."""
     if not sealed:
         return WrongKey(
-            f"session {session_id!r} is kept without a key, and this store has one. Open the store without a key to go on "
-            "with it; a fork of it goes on under the key."
+            f"session {session_id!r} is kept without a key, and this store has one. If it was begun under the key, "
+            "somebody has taken that off: `suture verify` says. Else open the store without a key to go on with it; a fork "
+            "of it goes on under the key."
         )
     if key is None:
         return WrongKey(
@@ -210,9 +215,31 @@ def merged_meta(stored: bytes, changes: Meta | None) -> bytes:
 
 
 def meta_of(stored: bytes) -> dict[str, object]:
-    """Meta as it was given, from its stored bytes."""
-    meta: dict[str, object] = json.loads(stored.decode("utf-8", "surrogatepass"))
-    return meta
+    """Meta as it was given, from its stored bytes; none where somebody has changed those to what nobody can read."""
+    return read_meta(stored) or {}
+
+
+def read_meta(stored: bytes) -> dict[str, object] | None:
+    """Meta from its stored bytes; None when they are no meta."""
+    try:
+        meta = json.loads(stored.decode("utf-8", "surrogatepass"))
+    except (ValueError, RecursionError):
+        return None
+    return meta if isinstance(meta, dict) else None
+
+
+_marks = msgspec.json.Decoder(tuple[str, ...])
+
+
+def marks_of(stored: bytes | None) -> tuple[str, ...]:
+    """The marks of an entry, from their stored bytes; what cannot be read is one that fits neither call nor chain."""
+    try:
+        return _marks.decode(stored) if stored else ()
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return ((stored or b"").decode("utf-8", "backslashreplace"),)
+
+
+UNREADABLE_META = ((0, "the meta of the session cannot be read"),)
 
 
 def require_listing(status: object, meta: object) -> None:
@@ -257,5 +284,6 @@ def _holds(meta: Mapping[str, object], wanted: Meta) -> bool:
 
 
 def utc(seconds: float) -> str:
-    """A time of the store's clock as entries write it: UTC, ISO 8601."""
+    """A time of the store's clock as entries write it: UTC, ISO 8601; the nearest one for what no clock shows."""
+    seconds = min(max(seconds, 0.0), _LAST_TIME)
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

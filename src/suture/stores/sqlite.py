@@ -132,8 +132,6 @@ _FIRST_PAUSE, _LAST_PAUSE = 0.02, 0.1
 
 Binding: TypeAlias = str | bytes | int | None
 
-_marks = msgspec.json.Decoder(tuple[str, ...])
-
 
 class _Row(NamedTuple):
     """A session as an append sees it. `key` is 0 when there is none yet."""
@@ -429,7 +427,7 @@ def _entry(
     chain: bytes,
     erased: bytes | None,
 ) -> Entry:
-    marks = _marks.decode(opens) if opens else (), _marks.decode(closes) if closes else ()
+    marks = rules.marks_of(opens), rules.marks_of(closes)
     return Entry(seq, id, kind, at, body, epoch, *marks, chain, erased or b"")
 
 
@@ -452,6 +450,7 @@ def _infos(rows: Iterable[tuple[Any, ...]]) -> Iterator[SessionInfo]:
             marks=marks,
             claim=rules.claim_in_force(_claim_of(id, owner, epoch, expires), now),
             meta=rules.meta_of(meta),
+            damage=() if rules.read_meta(meta) is not None else rules.UNREADABLE_META,
             created_at=rules.utc(created),
             updated_at=rules.utc(updated),
             seal=sealed,

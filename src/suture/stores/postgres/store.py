@@ -98,7 +98,6 @@ _FIRST_PAUSE, _LAST_PAUSE = 0.05, 1.0
 
 Values: TypeAlias = dict[str, Any]
 
-_marks = msgspec.json.Decoder(tuple[str, ...])
 _open_marks = msgspec.json.Decoder(dict[str, int])
 
 
@@ -423,7 +422,7 @@ def _locked(db: Db, session_id: str) -> _Row:
     if not found:
         return _Row()
     key, head, chain, marks, epoch, owner, expires, meta, sealed, now = found[0]
-    return _Row(_Head(key, head, chain, _open_marks.decode(marks)), epoch, _text(owner), expires, meta, sealed, now)
+    return _Row(_Head(key, head, chain, _marks_in(marks)), epoch, _text(owner), expires, meta, sealed, now)
 
 
 def _claim(db: Db, key: bytes | None, session_id: str, owner: str, ttl: float) -> Claim:
@@ -498,8 +497,16 @@ def _entry(
     chain: bytes,
     erased: bytes | None,
 ) -> Entry:
-    marks = _marks.decode(opens) if opens else (), _marks.decode(closes) if closes else ()
+    marks = rules.marks_of(opens), rules.marks_of(closes)
     return Entry(seq, id.decode(), kind.decode(), at.decode(), body, epoch, *marks, chain, erased or b"")
+
+
+def _marks_in(stored: bytes) -> dict[str, int]:
+    """The open marks of a session; none where somebody has changed them to what nobody can read."""
+    try:
+        return _open_marks.decode(stored)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return {}
 
 
 def _claim_of(session_id: str, owner: str | None, epoch: int, expires: float) -> Claim | None:
@@ -508,7 +515,7 @@ def _claim_of(session_id: str, owner: str | None, epoch: int, expires: float) ->
 
 def _info(row: tuple[Any, ...]) -> SessionInfo:
     stored, head, chain, packed, epoch, owner, expires, meta, created, updated, sealed, now = row
-    id, marks = stored.decode(), _open_marks.decode(packed)
+    id, marks = stored.decode(), _marks_in(packed)
     return SessionInfo(
         id=id,
         head=head,
@@ -518,6 +525,7 @@ def _info(row: tuple[Any, ...]) -> SessionInfo:
         marks=marks,
         claim=rules.claim_in_force(_claim_of(id, _text(owner), epoch, expires), now),
         meta=rules.meta_of(meta),
+        damage=() if rules.read_meta(meta) is not None else rules.UNREADABLE_META,
         created_at=rules.utc(created),
         updated_at=rules.utc(updated),
         seal=sealed,

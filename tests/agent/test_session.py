@@ -302,6 +302,19 @@ def test_a_refusal_names_what_is_wrong_and_writes_nothing(
     assert len(kinds) - 5 == kinds.count("approval_decision") <= 1
 
 
+def test_an_error_names_some_of_many_calls() -> None:
+    """However many wait, the text stays short, and the error holds all keys."""
+    session = Session(MemoryStore(), "s")
+    calls = [{"id": f"c{n}", "name": "pay", "arguments": {"total": n}} for n in range(50)]
+    agent = suture.Agent(ScriptedModel([{"calls": calls}]), session=session, tools=[pay])
+    agent.run("go")
+    with pytest.raises(suture.NoSuchApproval, match=r"3:19 \(pay\) and 30 more\."):
+        session.approve("c99")
+    with pytest.raises(suture.AwaitingApproval, match=r"3:19 \(pay\) and 30 more\.") as refused:
+        agent.run("hm")
+    assert len(refused.value.calls) == 50
+
+
 def test_an_id_that_fits_two_calls_is_ambiguous() -> None:
     """The error names the keys; a key is never ambiguous."""
     session = Session(MemoryStore(), "s")

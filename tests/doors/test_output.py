@@ -86,3 +86,13 @@ def test_a_closed_pipe_is_no_traceback(url: str) -> None:
     process.wait(PATIENCE)
     process.stderr.close()
     assert "Traceback" not in complaint
+
+
+@pytest.mark.parametrize("closed", ["<&- >&-", "2>&-", ">&- 2>&-"])
+def test_a_closed_output_is_no_failure(url: str, closed: str) -> None:
+    """Who closes stdout or stderr wants to hear nothing there: the command works, and writes into no file instead."""
+    command = f'exec "$0" -m suture.cli show done --store "$1" {closed}'
+    done = subprocess.run(
+        ["sh", "-c", command, sys.executable, url], capture_output=True, timeout=PATIENCE, env=environment(), check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")

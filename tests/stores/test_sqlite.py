@@ -265,6 +265,7 @@ def test_a_page_costs_what_is_on_it(status: Status | None, rare: bool, tmp_path:
         (["settled:1:0"], "inbox_waiting"),
         (["decided:1:0", "boundary:3"], "inbox_waiting"),
         (["boundary:3"], "idle"),
+        (["running:a", "approvals", "inbox;", "run"], "abandoned"),
         ([], "idle"),
     ],
 )
@@ -280,6 +281,15 @@ def test_a_listing_follows_the_marks(store: SqliteStore, marks: list[str], waits
         assert info is not None
         assert [one.id for one in store.sessions(status=info.status)] == ["s"]
         assert not [one for other in STATUSES if other != info.status for one in store.sessions(status=other)]
+
+
+def test_an_append_costs_the_same_however_many_marks_are_open(store: SqliteStore) -> None:
+    """It looks at one mark of each kind: as many steps of the database with 20 open ones as with 2,000."""
+    steps: list[int] = []
+    for id, many in (("few", 20), ("many", 2_000)):
+        store.append(id, drafts("1", opens=[f"inbox:{n}" for n in range(many)]))
+        steps.append(steps_of(store, lambda: store.append(id, drafts("2", closes=["inbox:1"]))))  # noqa: B023
+    assert steps[1] < 1.5 * steps[0]
 
 
 @pytest.mark.parametrize("size", [300, 100_000])

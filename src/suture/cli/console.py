@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import click
@@ -51,12 +52,20 @@ class Doors(click.Group):
 
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]  # noqa: ANN401
         """Run a command and exit."""
+        _open_what_is_closed()
         given = list(sys.argv[1:] if args is None else args)
         extra["standalone_mode"] = False
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
         sys.exit(_told(lambda: super(Doors, self).main(given, prog_name or "suture", **extra), "--json" in _options(given)))
+
+
+def _open_what_is_closed() -> None:
+    """Let what goes to a closed stdout or stderr go nowhere, and no file of a store have its number."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("r" if name == "stdin" else "w"))  # noqa: SIM115 - for all of the process
 
 
 def _options(given: Sequence[str]) -> Sequence[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -36,7 +37,7 @@ _PAGE = 500
 @in_store
 @click.option("--status", type=click.Choice(STATUSES), help="Only those of this status.")
 @click.option("--meta", multiple=True, metavar="KEY=VALUE", help="Only those whose meta holds it; may be repeated.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most so many.")
+@click.option("--limit", type=click.IntRange(1, sys.maxsize), metavar="N", help="At most so many.")
 @click.option("--after", metavar="ID", help="Only those whose id comes behind this one, as the last of a page.")
 @as_json
 def sessions(

@@ -34,7 +34,7 @@ from suture.loop.plan import Closing, Ended, Flow, Plan, Status, is_handed_off, 
 from suture.loop.request import Request
 from suture.messages import Assistant, Usage, User
 from suture.repair import stand_in
-from suture.replay import Call, State, TurnBlock
+from suture.replay import Call, State, TurnBlock, named
 
 
 def run(state: State, plan: Plan, prompt: User | None = None) -> Flow[Ended]:
@@ -53,10 +53,9 @@ def run(state: State, plan: Plan, prompt: User | None = None) -> Flow[Ended]:
 
 def _refuse_while_waiting(state: State, over: Sequence[Call] = ()) -> None:
     if waiting := [call for call in state.waiting_calls() if call not in over]:
-        named = ", ".join(f"{call.key} ({call.call.name})" for call in waiting)
         raise AwaitingApproval(
-            f"These calls wait for a person, or for `resume` once decided: {named}. Decide them with `approve` or `deny`, "
-            "then `resume`; a message for the model goes in with `steer`.",
+            f"These calls wait for a person, or for `resume` once decided: {named(waiting)}. Decide them with `approve` or "
+            "`deny`, then `resume`; a message for the model goes in with `steer`.",
             [call.key for call in waiting],
         )
 

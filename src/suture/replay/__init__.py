@@ -4,7 +4,7 @@ is done about a call (`controls`), what edits do (`editing`), where a compaction
 """
 
 from suture.replay.boundary import contradicts_itself
-from suture.replay.calls import Block, Call, CallStatus, TurnBlock, own
+from suture.replay.calls import Block, Call, CallStatus, TurnBlock, named, own
 from suture.replay.conversation import LogFinding
 from suture.replay.editing import edited, fields_of, matched, refusal
 from suture.replay.state import State
@@ -21,6 +21,7 @@ __all__ = [
     "edited",
     "fields_of",
     "matched",
+    "named",
     "own",
     "refusal",
     "shown",

@@ -180,6 +180,15 @@ class TurnBlock:
 Block: TypeAlias = Single | TurnBlock
 
 
+def named(calls: Sequence[Call]) -> str:
+    """Calls as an error names them: each by key and tool, the first ones of many."""
+    words = ", ".join(f"{call.key} ({call.call.name})" for call in calls[:_NAMED]) or "none"
+    return words if len(calls) <= _NAMED else f"{words} and {len(calls) - _NAMED} more"
+
+
+_NAMED = 20
+
+
 # Rules ----------------------------------------------------------------------------------------
 
 

@@ -204,11 +204,14 @@ class Conversation:
 
     def orphans(self) -> list[Call]:
         """Those of them whose messages are still there, as edits left them."""
-        return [call for call in self.in_order() if self._is_made(call)]
+        waiting = self.in_order()
+        made = {seq: self._made_at(seq) for seq in {call.turn.seq for call in waiting}}
+        return [call for call in waiting if call.call.id in made[call.turn.seq]]
 
-    def _is_made(self, call: Call) -> bool:
-        message = self.recorded.get(call.turn.seq)
-        return isinstance(message, Assistant) and any(one.id == call.call.id for one in message.calls)
+    def _made_at(self, seq: int) -> frozenset[str]:
+        """The wire ids of the calls that the message at that seq makes."""
+        message = self.recorded.get(seq)
+        return frozenset(call.id for call in message.calls) if isinstance(message, Assistant) else frozenset()
 
     # Boundaries -------------------------------------------------------------------------------
 

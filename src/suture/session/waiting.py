@@ -12,7 +12,7 @@ from suture.arguments import parse
 from suture.entries import ApprovalRequest, Effect, call_digest
 from suture.errors import AlreadyDecided, AmbiguousCall, InvalidEdit, NoSuchApproval
 from suture.messages import ToolCall
-from suture.replay import Call, State, own
+from suture.replay import Call, State, named, own
 from suture.tools import schema_violations
 
 
@@ -95,18 +95,18 @@ def gated_call(state: State, name: str) -> Call:
     asked = [call for call in state.find_calls(name) if call.request is not None and call.refused is None]
     waiting = [call for call in asked if not call.answered]
     if not asked:
-        waits = _listed(state.waiting_calls())
+        waits = named(state.waiting_calls())
         raise NoSuchApproval(f"No call {name!r} waits for a decision. Those that wait: {waits}.")
     return _one_call(waiting or asked[-1:], name)
 
 
 def lost_call(state: State, name: str) -> Call:
     """The call of that name whose outcome is unknown."""
-    named = state.find_calls(name)
-    lost = [call for call in named if call.outcome_unknown]
+    found = state.find_calls(name)
+    lost = [call for call in found if call.outcome_unknown]
     if not lost:
-        what = _not_lost(named[-1]) if named else f"No call {name!r} waits for a settlement."
-        raise InvalidEdit(f"{what} Those that wait: {_listed(state.unknown_outcomes())}.")
+        what = _not_lost(found[-1]) if found else f"No call {name!r} waits for a settlement."
+        raise InvalidEdit(f"{what} Those that wait: {named(state.unknown_outcomes())}.")
     return _one_call(lost, name)
 
 
@@ -116,10 +116,6 @@ def _not_lost(call: Call) -> str:
         return f"The call {call.key} ({call.call.name}) is {call.status}, and waits for no settlement."
     by = f" by {made.by}" if made.by else ""
     return f"The call {call.key} ({call.call.name}) was settled as {made.outcome}{by} before, and that stands."
-
-
-def _listed(calls: list[Call]) -> str:
-    return ", ".join(f"{call.key} ({call.call.name})" for call in calls) or "none"
 
 
 def edited_call(request: ApprovalRequest, arguments: Mapping[str, object] | None) -> ToolCall | None:

@@ -12,14 +12,14 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, get_args
 
 import apsw
 import msgspec
 
 import suture.stores.rules as rules
 from suture.canonical import canonical
-from suture.entries import Draft, Entry
+from suture.entries import Draft, Entry, MarkKind
 from suture.errors import Conflict
 from suture.stores.base import Claim, Meta, SessionInfo, Status, boundary_of, link, seal, status_of
 from suture.stores.database import Database
@@ -117,6 +117,12 @@ _NEW_ROW = "INSERT INTO sessions (id, meta, created, updated, seal) VALUES (?, ?
 _WRITE_ROW = "UPDATE sessions SET head = ?, chain = ?, expires = ?, meta = ?, updated = ?, seal = ? WHERE key = ?"
 _NEW_ENTRY = "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)"
 _NEW_MARK = "INSERT OR REPLACE INTO marks VALUES (?, ?, ?)"
+# The status goes by which kinds of marks are open, so an append looks at one of each, however many there are.
+_ONE_OF_EACH = " UNION ALL ".join(
+    f"SELECT * FROM (SELECT mark FROM marks WHERE session = :key AND mark >= '{kind}:' AND mark < '{kind};' LIMIT 1)"
+    f" UNION ALL SELECT mark FROM marks WHERE session = :key AND mark = '{kind}'"
+    for kind in get_args(MarkKind)
+)
 _HEAD = "SELECT head FROM sessions WHERE id = ?"
 _ALL_ENTRIES = "SELECT (SELECT entries FROM deleted) + (SELECT coalesce(sum(head), 0) FROM sessions)"
 _ENTRIES = """
@@ -337,8 +343,7 @@ def _move_marks(db: apsw.Connection, row: _Row, drafts: Sequence[Draft]) -> None
             db.execute("DELETE FROM marks WHERE session = ? AND mark = ?", (row.key, mark))
         for mark in draft.opens:
             db.execute(_NEW_MARK, (row.key, mark, seq))
-    marks = {mark: 0 for (mark,) in db.execute("SELECT mark FROM marks WHERE session = ?", (row.key,))}
-    waits = status_of(marks, running=False)
+    waits = status_of({mark: 0 for (mark,) in db.execute(_ONE_OF_EACH, {"key": row.key})}, running=False)
     if waits != row.waits:
         db.execute("UPDATE sessions SET waits = ? WHERE key = ?", (waits, row.key))
 

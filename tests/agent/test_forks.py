@@ -554,7 +554,7 @@ def test_a_transcript_begins_with_what_is_shared() -> None:
     assert [entry["seq"] for entry in fork.transcript()] == [entry.seq for entry in fork.entries()]
 
 
-@pytest.mark.parametrize("at", [0, -5])
+@pytest.mark.parametrize("at", [0, -5, 10**30])
 def test_a_fork_at_no_position_is_refused(at: int) -> None:
     """An entry that lies about its place hides none of those behind it: reading says so."""
     store = MemoryStore()
@@ -562,6 +562,16 @@ def test_a_fork_at_no_position_is_refused(at: int) -> None:
     store.append("f", [draft("fork", AT, Fork("s", at, "")), draft("m", AT, MessageBody(User.of("two")))])
     with pytest.raises(Corrupt, match=f"'f' is a fork at {at}, which is no position of a log"):
         Session(store, "f").request("anthropic")
+
+
+@pytest.mark.parametrize("compaction", [10**30, -1, 7])
+def test_a_fork_that_lies_about_its_compaction_is_read_from_the_beginning(compaction: int, tmp_path: Path) -> None:
+    """No store is asked for a position that cannot be."""
+    with closing(SqliteStore(tmp_path / "agent.db")) as store:
+        Session(store, "s").add(User.of("one"))
+        lie = draft("fork", AT, Fork("s", 1, "", compaction), (mark("boundary", "1"),))
+        store.append("f", [lie, draft("m", AT, MessageBody(User.of("two")))])
+        assert [message.text for message in Session(store, "f")] == ["one", "two"]
 
 
 def test_a_parent_that_is_another_one_now() -> None:

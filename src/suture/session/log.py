@@ -25,6 +25,10 @@ from suture.stores.encrypted import is_sealed
 PATIENCE = 30.0
 
 
+# More than any store counts.
+_NO_POSITION = 1 << 62
+
+
 class Stretch(NamedTuple):
     """The entries of a session that stand in a log up to the position `upto`; its first own one stands behind `offset`."""
 
@@ -45,7 +49,7 @@ def origin_of(session_id: str, first: Entry) -> Fork | None:
         raise Corrupt(f"session {session_id!r} is a fork, and the entry that names its parent was erased.")
     body = read(first)
     assert isinstance(body, Fork)
-    if body.at < 1:
+    if not 1 <= body.at < _NO_POSITION:
         raise Corrupt(f"session {session_id!r} is a fork at {body.at}, which is no position of a log.")
     return body
 
@@ -187,7 +191,7 @@ class SessionLog:
         if info is None or info.head == 0 or (origin := self.origin()) is None:
             return info
         marks = {name: seq + origin.at for name, seq in info.marks.items()}
-        if origin.compaction is not None:
+        if origin.compaction is not None and 1 <= origin.compaction <= origin.at:
             shared = (name for name, seq in info.marks.items() if seq == 1 and name.startswith("boundary:"))
             marks |= dict.fromkeys(shared, origin.compaction)
         return msgspec.structs.replace(info, head=info.head + origin.at, marks=marks)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
+import msgspec
+
 import suture
 from suture.entries import (
     ApprovalDecision,
@@ -177,7 +179,7 @@ class Somebody:
     def result_again(self) -> None:
         """One that is there comes once more."""
         for one in self.one_of(one for one in self.session.messages if isinstance(one, ToolResult)):
-            self.session.append_message(ToolResult(one.parts, call_id=one.call_id, name=one.name, error=one.error))
+            self.session.append_message(msgspec.structs.replace(one, id=None))
 
     def result_by_key(self) -> None:
         """A program of the host knows the key."""

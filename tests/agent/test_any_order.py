@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 import msgspec
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
 
@@ -48,6 +48,7 @@ TRIED = settings(
     derandomize=ASKED_FOR is None,
     database=None,
     deadline=None,
+    phases=(Phase.generate,),
     suppress_health_check=list(HealthCheck),
     print_blob=False,
 )

@@ -180,31 +180,24 @@ class State:
         """Take in entries, in order of seq; what was taken in before is skipped."""
         try:
             for entry in entries:
-                if entry.seq > self.head + 1 and not entry.is_lost:
-                    raise Corrupt(
-                        f"Entries {self.head + 1} to {entry.seq - 1} are missing. Read the log from its beginning."
-                    )
-                if entry.seq > self.head:
-                    self._since_base.append(entry)
-                    self._fold(entry)
-                    self.head = entry.seq
-                    self._chain = entry.chain
+                seq = entry.seq
+                if seq <= self.head:
+                    continue
+                if seq > self.head + 1 and not entry.is_lost:
+                    raise Corrupt(f"Entries {self.head + 1} to {seq - 1} are missing. Read the log from its beginning.")
+                self._since_base.append(entry)
+                self._fold(entry)
+                self.head = seq
+                self._chain = entry.chain
         except BaseException:  # cut off in the middle of an entry: half of one is worse than none
             self.clear()
             raise
 
     def _fold(self, entry: Entry) -> None:
-        if entry.is_lost:
-            self._lose(entry)
-            return
-        self._note_marks(entry)
-        if entry.kind == "reset":
-            self._reset(entry)
-            return
-        if entry.erased:
-            self._find(entry.seq, "ERASED", f"the body of this {entry.kind} was erased")
-            self._note_erased(entry)
-            self._go_by_marks(entry, "was erased")
+        if entry.opens or entry.closes:
+            self._note_marks(entry)
+        if not entry.kind or entry.erased or entry.kind == "reset":
+            self._fold_unread(entry)
             return
         try:
             body = read(entry)
@@ -215,6 +208,19 @@ class State:
             self._go_by_marks(entry, "is of a kind that this version does not know")
         else:
             self._take(entry, body)
+
+    def _fold_unread(self, entry: Entry) -> None:
+        """Take in an entry that has no body, or needs none."""
+        if entry.kind == "reset":
+            self._reset(entry)
+        elif entry.erased:
+            self._find(entry.seq, "ERASED", f"the body of this {entry.kind} was erased")
+            self._note_erased(entry)
+            self._go_by_marks(entry, "was erased")
+        elif entry.is_lost:
+            self._lose(entry)
+        else:
+            self._go_by_marks(entry, "is of a kind that this version does not know")
 
     def _lose(self, entry: Entry) -> None:
         """Go on behind entries that are gone: what they said of a call that was open nobody knows, so it may have run."""
@@ -318,7 +324,7 @@ class State:
         if isinstance(turn, TurnBlock) and (reason := self.stopped_by()) is not None:
             for call in turn.calls:
                 call.reason = reason
-            self.timeline.forget(turn)
+            self.timeline.forget(turn.seq)
 
     def _reset(self, entry: Entry) -> None:
         """Begin a new conversation. What was open in the old one is withdrawn, and said so."""
@@ -380,7 +386,7 @@ class State:
             self._find(seq, "FORK_CHANGED", f"the log of {body.parent!r} is not the one that was forked at {body.at}")
         for call in self.talk.in_order():
             result = withdrawn(call) if self.is_open(call) or call.outcome_unknown else stand_in_for(call)
-            self.talk.pairing.answer(call.turn.paired, call.slot, seq, result)
+            self.talk.pairing.answer(call.paired, call.slot, seq, result)
             self.talk.close(call, seq)
         self.inbox.clear()
         self.run, self.interrupt, self.last_status = None, None, None
@@ -436,17 +442,17 @@ class State:
             case "parked" | "decided":
                 return True
             case "started":
-                return not call.outcome_unknown and self._may_go_on(call.turn)
+                return not call.outcome_unknown and self._may_go_on(call.seq)
             case _:
-                return call.released or self._may_go_on(call.turn)
+                return call.released or self._may_go_on(call.seq)
 
-    def _may_go_on(self, turn: TurnBlock) -> bool:
-        """Whether calls of the turn may still run unasked: nothing follows that may have passed them over."""
-        return self.is_tail(turn) and turn.seq > self._last_erased
+    def _may_go_on(self, seq: int) -> bool:
+        """Whether calls of the turn there may still run unasked: nothing follows that may have passed them over."""
+        return self.is_tail(seq) and seq > self._last_erased
 
-    def is_tail(self, turn: TurnBlock) -> bool:
-        """Whether no assistant message follows; behind a turn that no run wrote, no message at all."""
-        return self.timeline.is_tail(turn)
+    def is_tail(self, seq: int) -> bool:
+        """Whether no assistant message follows the turn there; behind a turn that no run wrote, no message at all."""
+        return self.timeline.is_tail(seq)
 
     def open_calls(self) -> list[Call]:
         """The calls that a run may still take up or a person decide, in order."""

@@ -54,9 +54,9 @@ def origin_of(session_id: str, first: Entry) -> Fork | None:
     return body
 
 
-def shifted(entry: Entry, offset: int) -> Entry:
-    """The entry under its position in a log."""
-    return msgspec.structs.replace(entry, seq=entry.seq + offset) if offset else entry
+def shifted(entries: list[Entry], offset: int) -> list[Entry]:
+    """The entries under their positions in a log."""
+    return [msgspec.structs.replace(entry, seq=entry.seq + offset) for entry in entries] if offset else entries
 
 
 def without_gaps(entries: list[Entry], after: int) -> list[Entry]:
@@ -112,7 +112,7 @@ class SessionLog:
         found = self._read_past(after, limit) if after < self._offset else []
         left = None if limit is None else limit - len(found)
         own = self.store.read(self.session_id, max(after - self._offset, 0), left) if left != 0 else []
-        return found + [shifted(entry, self._offset) for entry in own]
+        return found + shifted(own, self._offset)
 
     def _read_past(self, after: int, limit: int | None) -> list[Entry]:
         found: list[Entry] = []
@@ -126,7 +126,7 @@ class SessionLog:
             last = entries[-1].seq if entries else start - offset
             if last < start - offset + wanted:
                 raise self._gone(session_id, f"holds {last} of the {upto - offset} entries")
-            found += [shifted(entry, offset) for entry in entries]
+            found += shifted(entries, offset)
         return found
 
     def origin(self) -> Fork | None:

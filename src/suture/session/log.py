@@ -18,7 +18,7 @@ from suture.entries import Draft, Entry, Fork, draft, lost, mark, read
 from suture.errors import ConfigurationError, Conflict, Corrupt, InvalidEdit, SessionNotFound
 from suture.session.clock import new_id, now
 from suture.session.near import did_you_mean, not_found
-from suture.stores.base import Claim, Meta, SessionInfo, Store, boundary_of, key_of
+from suture.stores.base import Append, Claim, Meta, SessionInfo, Store, boundary_of, key_of
 from suture.stores.encrypted import is_sealed
 
 # An append that depends on what was read is tried again while others write, for so many seconds at most.
@@ -216,17 +216,35 @@ class SessionLog:
         Raises:
             ConfigurationError: it is encrypted, and the store is not.
         """
+        wanted = self.wanted(drafts, expect, epoch, meta)
+        try:
+            last = self.store.append(self.session_id, drafts, expect=wanted.expect, epoch=epoch, meta=meta)
+        except Conflict:
+            self.require_end_of(wanted)
+            raise
+        return self.appended(wanted, last)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it has been found out what the session was forked off, so that `wanted` and `appended` read nothing."""
+        return self._is_known
+
+    def wanted(
+        self, drafts: Sequence[Draft], expect: int | None = None, epoch: int | None = None, meta: Meta | None = None
+    ) -> Append:
+        """What the store is asked for, under its own positions.
+
+        Raises:
+            ConfigurationError: it is encrypted, and the store is not.
+        """
         self.origin()
         self._require_open()
-        known = None if expect is None else expect - self._offset
-        try:
-            last = self.store.append(self.session_id, drafts, expect=known, epoch=epoch, meta=meta)
-        except Conflict:
-            if known is not None:
-                self._require_end(known)
-            raise
-        if not self._is_known and last == len(drafts) > 0:
-            self._learn(drafts[0].at_seq(1))
+        return Append(self.session_id, drafts, None if expect is None else expect - self._offset, epoch, meta)
+
+    def appended(self, wanted: Append, last: int) -> int:
+        """The last position of what the store has appended up to that seq of its own."""
+        if not self._is_known and last == len(wanted.drafts) > 0:
+            self._learn(wanted.drafts[0].at_seq(1))
         self.origin()  # when others wrote first, they may have made a fork of it
         return last + self._offset
 
@@ -250,8 +268,14 @@ class SessionLog:
             else:
                 return [one.at_seq(seq, epoch or 0) for seq, one in enumerate(drafts, last - len(drafts) + 1)]
 
-    def _require_end(self, known: int) -> None:
-        """Return when what stands behind a position of the session's own can be read, or nothing does."""
+    def require_end_of(self, wanted: Append) -> None:
+        """Return when what stands behind the expected head can be read, or nothing does, or none was expected.
+
+        Raises:
+            Corrupt: the log was cut.
+        """
+        if (known := wanted.expect) is None:
+            return
         info = self.store.info(self.session_id)
         if info is not None and info.head > known and not self.store.read(self.session_id, known, 1):
             raise Corrupt(

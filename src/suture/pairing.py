@@ -47,7 +47,7 @@ class Turn(msgspec.Struct, gc=False, eq=False):
         return [index for index, answer in enumerate(self.answers) if answer is None]
 
 
-class Answers(NamedTuple):
+class Answers(msgspec.Struct, frozen=True, gc=False):
     """The result answers that call; `loser` is the answer that it displaced."""
 
     turn: Turn
@@ -55,7 +55,7 @@ class Answers(NamedTuple):
     loser: Answer | None
 
 
-class Repeats(NamedTuple):
+class Repeats(msgspec.Struct, frozen=True, gc=False):
     """The call was answered before, and what is there stays."""
 
     turn: Turn
@@ -234,7 +234,7 @@ class Pairing:
         repeats = last[0].position > turn.position and (turn.answers[index] or is_same)
         return None if repeats else found
 
-    def answer(self, turn: Turn, index: int, position: int, result: ToolResult) -> Landing:
+    def answer(self, turn: Turn, index: int, position: int, result: ToolResult) -> Answers | Repeats:
         """A result that names its call by key: the first real one stays."""
         held = turn.answers[index]
         if held is not None and (not is_stand_in(held.result) or is_stand_in(result)):

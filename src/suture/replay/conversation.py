@@ -11,7 +11,7 @@ from typing import NamedTuple, assert_never
 
 from suture.entries import Carried, Compacted, MessageBody, call_key, position_of
 from suture.messages import Assistant, Message, ToolResult
-from suture.pairing import Answers, Landing, Pairing, Repeats, Stray, Turn
+from suture.pairing import Answers, Pairing, Repeats, Stray, Turn
 from suture.repair import IdBook
 from suture.replay.boundary import Boundary, carried_turns, restored_turns, wrong_boundary
 from suture.replay.calls import Block, Call, Single, TurnBlock, own
@@ -132,34 +132,37 @@ class Conversation:
             return
         self.recorded[seq] = result
         if key is None:
-            self._landed(seq, result, self.pairing.add_result(seq, result), keyed=False)
-            return
-        call = self.calls.get(key)
-        if call is None:
+            self._unkeyed(seq, result)
+        elif (call := self.calls.get(key)) is not None:
+            self._landed(call, seq, result, self.pairing.answer(call.paired, call.slot, seq, result))
+        else:
             self.find(seq, "RESULT_ORPHAN", f"this is the result of {self.unknown(key)}: {result.text}")
-            return
-        self._landed(seq, result, self.pairing.answer(call.paired, call.slot, seq, result), keyed=True)
 
-    def _landed(self, seq: int, result: ToolResult, landing: Landing, *, keyed: bool) -> None:
-        match landing:
-            case Stray():
-                self.find(seq, "RESULT_ORPHAN", f"no call wants this result of {result.call_id!r}: {result.text}")
-                return
-            case Repeats() | Answers():
-                call = self.calls[call_key(landing.turn.position, landing.slot)]
-                self._belongs(seq, call)
-            case _:
-                assert_never(landing)
+    def _unkeyed(self, seq: int, result: ToolResult) -> None:
+        landing = self.pairing.add_result(seq, result)
+        if isinstance(landing, Stray):
+            self.find(seq, "RESULT_ORPHAN", f"no call wants this result of {result.call_id!r}: {result.text}")
+            return
+        call = self.calls[call_key(landing.turn.position, landing.slot)]
+        if self._landed(call, seq, result, landing) and not self.timeline.ends_at(call.seq):
+            self.find(seq, "RESULT_DISPLACED", f"the result of {call.key} stands behind its turn in what is sent")
+
+    def _landed(self, call: Call, seq: int, result: ToolResult, landing: Answers | Repeats) -> bool:
+        """Take in a result that came for a call; whether a request shows it."""
+        self._belongs(seq, call)
         if self.is_read_only(call.seq) and call.seq not in self.recorded:
             self.recorded.pop(seq)  # the message that made the call was removed
-        if isinstance(landing, Repeats):
-            self.find(seq, "RESULT_DUPLICATE", f"the call {result.call_id!r} was answered before: {result.text}")
-            return
-        if landing.loser is not None:
-            words = landing.loser.result.text
-            self.find(seq, "RESULT_REPLACED", f"a later result of {call.key} stands instead of: {words}")
-        if not self.answered(call, seq, result) and not keyed and not self.timeline.ends_at(call.seq):
-            self.find(seq, "RESULT_DISPLACED", f"the result of {call.key} stands behind its turn in what is sent")
+        match landing:
+            case Repeats():
+                self.find(seq, "RESULT_DUPLICATE", f"the call {result.call_id!r} was answered before: {result.text}")
+                return False
+            case Answers():
+                if landing.loser is not None:
+                    words = landing.loser.result.text
+                    self.find(seq, "RESULT_REPLACED", f"a later result of {call.key} stands instead of: {words}")
+                return not self.answered(call, seq, result)
+            case _:
+                assert_never(landing)
 
     def answered(self, call: Call, seq: int, result: ToolResult) -> bool:
         """Note that a call has an answer; whether that is hidden, and so in no request."""

@@ -86,6 +86,8 @@ class Timeline:
     def take_unseen(self, seen: int) -> list[Block]:
         """Take off the tail what was written behind `seen`, before which an answer stands that was not there yet."""
         late: list[Block] = []
+        if self.ends_at(seen):
+            return late
         # A run asks only once it holds the answer before.
         seen = max(seen, self.last_answer.seq if self.last_answer is not None else 0)
         while (last := self.last) is not None and last.seq > seen:

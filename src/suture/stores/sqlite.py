@@ -445,8 +445,9 @@ def _entry(
     chain: bytes,
     erased: bytes | None,
 ) -> Entry:
-    marks = rules.marks_of(opens), rules.marks_of(closes)
-    return Entry(seq, id, kind, at, body, epoch, *marks, chain, erased or b"")
+    if opens is closes is erased is None:
+        return Entry(seq, id, kind, at, body, epoch, (), (), chain)
+    return Entry(seq, id, kind, at, body, epoch, rules.marks_of(opens), rules.marks_of(closes), chain, erased or b"")
 
 
 def _claim_of(session_id: str, owner: str | None, epoch: int, expires: float) -> Claim | None:

@@ -81,7 +81,7 @@ class Session(Reading, Editing, Deciding):
 
         Raises:
             InvalidEdit: it is no message.
-            NotJson: a result whose content cannot be written down.
+            NotJson: it holds what cannot be written down.
         """
         recorded = self.append_message(message)
         if not silent:
@@ -103,7 +103,7 @@ class Session(Reading, Editing, Deciding):
 
         Raises:
             InvalidEdit: it is no message.
-            NotJson: a result whose content cannot be written down.
+            NotJson: it holds what cannot be written down.
         """
         recorded = self.recorded_as(message)
         if isinstance(recorded, ToolResult):

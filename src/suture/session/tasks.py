@@ -7,7 +7,7 @@ from typing import Self
 
 from suture.compaction import context_tokens
 from suture.entries import Compacted, Entry, Settled
-from suture.messages import Assistant, Message, Part, ToolCall, ToolResult, Usage, User
+from suture.messages import Assistant, Message, ToolCall, ToolResult, Usage, User
 from suture.replay import LogFinding, State
 from suture.session.choices import Ids
 from suture.session.family import Child
@@ -267,7 +267,7 @@ class AsyncSession:
         self,
         call: str,
         outcome: Settled,
-        content: str | Part | tuple[Part, ...] | None = None,
+        content: object = None,
         by: str | None = None,
         force: bool = False,
     ) -> Entry:

@@ -92,7 +92,7 @@ def contradicts_itself(carried: Carried, start: int) -> bool:
     placed = *carried.strays, *carried.inbox.values(), *((carried.last,) if carried.last is not None else ())
     return (
         not all(0 < seq <= start for seq in (*seqs, *carried.behind, *(seq for seq, _ in placed)))
-        or not 0 <= carried.begun <= start
+        or not (0 <= carried.begun <= start and 0 <= carried.gap <= start)
         or carried.steps < 0
         or len(set(seqs)) < len(seqs)
         or sum(max(one.size - len(one.message.calls), 0) for one in carried.turns) > _MOST_GAPS

@@ -222,6 +222,8 @@ class Conversation:
         """Why nothing below that seq may be hidden behind a summary; None when all of it may."""
         if self.timeline.is_straddled:
             return "an answer that was asked for before it stands behind it"
+        if self.boundary is not None and first_kept < self.boundary.body.first_kept:
+            return f"the conversation before entry {self.boundary.body.first_kept} is summed up already"
         before = self.timeline.hidden()
         return wrong_boundary(first_kept, [*before, *self.timeline.sent()], self.calls.values(), open_calls)
 

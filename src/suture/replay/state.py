@@ -155,6 +155,7 @@ class State:
             began=self.began,
             result=self.result,
             marks=dict(self.marks),
+            gap=self._last_erased,
         )
 
     def restore(self, carried: Carried, start: int) -> None:
@@ -165,7 +166,7 @@ class State:
         self.run, self.interrupt, self.last_status = carried.run, carried.interrupt, carried.last_status
         self.inbox, self.usage, self.marks = dict(carried.inbox), carried.usage, dict(carried.marks)
         self.linked, self.reported = dict(carried.linked), dict(carried.reported)
-        self.began, self.result = carried.began, carried.result
+        self.began, self.result, self._last_erased = carried.began, carried.result, carried.gap
         self.talk = Conversation(self._find, carried.begun, start)
         self.talk.restore(carried)
         self._turn_before = carried.turn

@@ -158,6 +158,11 @@ def wrong_key(session_id: str, sealed: bytes, key: bytes | None) -> WrongKey:
 # Claims ---------------------------------------------------------------------------------------
 
 
+def claim_of(session_id: str, owner: str | None, epoch: int, expires: float) -> Claim | None:
+    """The claim that a session's row holds; None when it was released, or nobody ever claimed."""
+    return None if owner is None else Claim(session_id, owner, epoch, expires)
+
+
 def claim_in_force(claim: Claim | None, now: float) -> Claim | None:
     """The claim, unless its lease has run out or its owner is provably dead."""
     return None if claim is None or claim.expires <= now or is_dead(claim.owner) else claim

@@ -10,10 +10,10 @@ import msgspec
 from suture.canonical import canonical, require_json
 from suture.errors import Corrupt, NotJson
 from suture.messages import (
-    Assistant,
     Audio,
     File,
     Image,
+    Message,
     Part,
     Text,
     ToolCall,
@@ -27,7 +27,7 @@ from suture.tools.jsonable import json_of
 from suture.tools.media import trouble_among
 from suture.tools.words import MAX_REASON_BYTES, clipped, said
 
-M = TypeVar("M", Assistant, ToolResult)
+M = TypeVar("M", bound=Message)
 
 MIB = 1024 * 1024
 
@@ -157,6 +157,8 @@ def as_logged(kind: type[M], message: M) -> M:
     Raises:
         NotJson: it would not come back; names the place.
     """
+    if not isinstance(message.parts, tuple | list):
+        raise NotJson(f"$.parts: {type(message.parts).__name__} is no tuple of parts; `{kind.__name__}.of(...)` makes one.")
     for index, part in enumerate(message.parts):
         if not isinstance(part, Part):
             raise NotJson(f"$.parts[{index}]: {type(part).__name__} is no part; wrap a text in suture.messages.Text.")

@@ -456,7 +456,7 @@ def test_a_fork_does_not_go_on_under_its_parents_claim() -> None:
     """It may not append, renew or settle, and does not give the parent's claim back."""
     store = MemoryStore()
     recorder = Recorder(SessionLog(store, "s"), 30)
-    recorder.claim(0)
+    recorder.claim()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()

@@ -68,7 +68,7 @@ def test_a_renewal_that_is_answered_too_late_is_no_claim() -> None:
     """The store had renewed the lease, and it ran out on the way back."""
     store = Distant(MemoryStore())
     recorder = Recorder(SessionLog(store, ID), SHORT)
-    recorder.claim(0)
+    recorder.claim()
     wait_until(lambda: time.monotonic() >= recorder.deadline)
     store.on_renewed = lambda: be_replaced(store.inner)
     with pytest.raises(Fenced):

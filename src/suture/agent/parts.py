@@ -221,8 +221,6 @@ def user_of(prompt: str, files: Part | Iterable[Part]) -> User:
 def begin(session: Session, recorder: Recorder) -> None:
     """Claim the session and read what is new in it. From here on edits through this handle are the run's own."""
     session.open()
-    news = recorder.claim(session.state.head)
+    recorder.claim()
     session.epoch_of_run = recorder.epoch_in_force
-    with session.lock:
-        session.state.fold(news)
-    recorder.head = max(recorder.head, session.state.head)
+    recorder.head = session.refresh().head

@@ -63,7 +63,7 @@ Inbox: TypeAlias = dict[str, tuple[int, User]]
 
 
 class State:
-    """What a log says, up to `head`. Only `fold` changes it.
+    """What a log says, up to `head`, where the entry `last_id` stands; blank where none was read. Only `fold` changes it.
 
     `talk` is the conversation. `run` is the id of the run that is on or was cut off; `interrupt` what stopped the last one,
     or is to stop this one; `last_status` how the last run ended, None when it did not; `marks` the open marks with the seqs
@@ -73,6 +73,7 @@ class State:
 
     def __init__(self) -> None:
         self.head = 0
+        self.last_id = ""
         self.run: str | None = None
         self.interrupt: Interrupt | None = None
         self.last_status: str | None = None
@@ -187,7 +188,7 @@ class State:
                 if entry.seq > self.head:
                     self._since_base.append(entry)
                     self._fold(entry)
-                    self.head = entry.seq
+                    self.head, self.last_id = entry.seq, entry.id
                     self._chain = entry.chain
         except BaseException:  # cut off in the middle of an entry: half of one is worse than none
             self.clear()

@@ -444,10 +444,10 @@ def test_a_store_that_breaks_takes_no_other_stores_claims_along() -> None:
             renewed.set()
 
     bad, good = Recorder(SessionLog(Bad(), "s"), 0.3), Recorder(SessionLog(Good(), "s"), 0.3)
-    bad.claim(0)
+    bad.claim()
     with kept_alive(bad):
         assert raised.wait(LONGEST)
-        good.claim(0)
+        good.claim()
         with kept_alive(good):
             assert renewed.wait(LONGEST)
 

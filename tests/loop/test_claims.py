@@ -164,9 +164,9 @@ def test_a_short_lease_is_kept_beside_a_long_one() -> None:
     """One process runs both, silently: the heartbeat does not sleep through the short one."""
     store = MemoryStore()
     long, short = Recorder(SessionLog(store, "long"), 120.0), Recorder(SessionLog(store, "short"), SHORT)
-    long.claim(0)
+    long.claim()
     with kept_alive(long):
-        short.claim(0)
+        short.claim()
         with kept_alive(short):
             before = short.deadline
             wait_until(lambda: short.deadline > before)

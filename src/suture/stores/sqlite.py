@@ -209,10 +209,12 @@ class SqliteStore:
     def claim(self, session_id: str, owner: str, ttl: float) -> Claim:
         """Claim a session under a new epoch, as `Store.claim` says."""
         rules.require_text(session_id)
+        rules.require_lease(ttl)
         return self._database.write(lambda db: _claim(db, self.key, session_id, owner, ttl), undo=self.release)
 
     def renew(self, claim: Claim, ttl: float) -> None:
         """Extend the lease, as `Store.renew` says."""
+        rules.require_lease(ttl)
 
         def work(db: apsw.Connection) -> None:
             held = "UPDATE sessions SET ttl = ?, expires = ? WHERE id = ? AND epoch = ? AND owner IS NOT NULL"

@@ -287,7 +287,7 @@ class Carried(_Body, frozen=True, gc=False, omit_defaults=True):
     `last` is the last assistant message with its seq, `behind` the seqs of the messages that followed it, `steps` how many
     there were since the last user message, whose id is `turn`; `strays` are results without a call, `inbox` the messages
     that wait; `linked` and `reported` are the children, by session id; `marks` the open ones; `begun` is the seq of the
-    last reset.
+    last reset, `gap` that of the last entry which is gone and may have been an answer.
     """
 
     run: str | None = None
@@ -307,6 +307,7 @@ class Carried(_Body, frozen=True, gc=False, omit_defaults=True):
     result: ChildResult | None = None
     marks: dict[str, int] = {}
     begun: int = 0
+    gap: int = 0
 
 
 class Compacted(_Body, frozen=True, gc=False, omit_defaults=True):

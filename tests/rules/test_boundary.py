@@ -145,14 +145,15 @@ def test_a_bad_boundary_hides_nothing(write: Write, why: str) -> None:
 
 
 @pytest.mark.spec("S115")
-def test_behind_a_bad_boundary_the_last_good_one_counts() -> None:
-    """A boundary that hides nothing leaves the one before it in force."""
+@pytest.mark.parametrize(("first", "summary"), [(6, ""), (3, "back")], ids=["blank", "before it"])
+def test_behind_a_bad_boundary_the_last_good_one_counts(first: int, summary: str) -> None:
+    """A boundary that is none leaves the one before it in force, for whoever reads from that too."""
     log = Log()
     two_turns(log)
     good = compacted(log, 5)
     log.answer("more")
     log.user("three")
-    compacted(log, 6, summary="")
+    compacted(log, first, summary)
     state = log.state
     assert state.boundary is not None
     assert state.boundary.seq == good
@@ -266,6 +267,20 @@ def test_the_turn_is_the_same_when_its_message_was_summed_up_and_removed() -> No
     assert log.state.turn == "u2"
 
 
+@pytest.mark.parametrize("gap", [Log.erased, Log.lost])
+def test_a_call_that_nothing_runs_behind_a_gap_is_open_from_no_end(gap: Write) -> None:
+    """What was erased or lost behind it may have been an answer, which is known behind the boundary as well."""
+    log = Log()
+    log.user()
+    log.answer("", call("c1"))
+    log.started("2:0", "idempotent")
+    gap(log)
+    log.user("next")
+    compacted(log, 5)
+    assert log.state.boundary is not None
+    same(from_boundary(log), log.state)
+
+
 def test_what_is_carried_holds_no_conversation() -> None:
     """What is carried of a long conversation whose calls are answered is no longer than of a short one."""
     sizes = []
@@ -312,6 +327,7 @@ LIES: list[tuple[str, dict[str, object], dict[str, object]]] = [
     ("a message from before the log", {"behind": (-1,)}, {}),
     ("a stray from behind the boundary", {"strays": ((99, ToolResult("x", call_id="c9")),)}, {}),
     ("a reset from behind the boundary", {"begun": 99}, {}),
+    ("a gap behind the boundary", {"gap": 99}, {}),
     ("less than no steps", {"steps": -1}, {}),
 ]
 

@@ -65,8 +65,8 @@ def _least_from_end(reaches: Sequence[tuple[int, int]]) -> list[int]:
 
 def _latest(state: State, blocks: Sequence[Block]) -> int:
     """The last index from which on all calls are that are open, with the user's message that led to the first of them."""
-    waiting = {id(call.turn) for call in state.unanswered.values() if state.is_open(call)}
-    first = next((index for index, block in enumerate(blocks) if id(block) in waiting), len(blocks))
+    waiting = {call.seq for call in state.unanswered.values() if state.is_open(call)}
+    first = next((index for index, block in enumerate(blocks) if block.seq in waiting), len(blocks))
     if first == len(blocks):
         return first
     return next((index for index in range(first, -1, -1) if isinstance(blocks[index].message, User)), 0)

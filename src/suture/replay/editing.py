@@ -162,8 +162,8 @@ def _edit_result(talk: Conversation, edit: Applied, new: ToolResult) -> None:
         talk.pairing.restate_stray(edit.target, new)
         talk.find(edit.seq, "RESULT_ORPHAN", f"no call wants the result at {edit.target}, which was edited: {new.text}")
     elif talk.counts(edit.target):
-        talk.pairing.restate(call.turn.paired, call.slot, new)
-        talk.timeline.forget(call.turn)
+        talk.pairing.restate(call.paired, call.slot, new)
+        talk.timeline.forget(call.seq)
         talk.is_reported_hidden(call, edit.seq, new)
     else:
         words = f"another result of {call.key} stands than the edited one: {new.text}"
@@ -184,26 +184,26 @@ def _edit_answer(talk: Conversation, edit: Applied, new: Assistant) -> None:
     elif isinstance(old, TurnBlock):
         old.message = new
         old.calls = _edited_calls(talk, edit.seq, old, calls)
-        talk.timeline.forget(old)
+        talk.timeline.forget(old.seq)
     else:
-        turn = TurnBlock(edit.target, new, talk.pairing.add_turn(edit.target, ()), by_loop=False)
+        turn = TurnBlock(edit.target, new, talk.pairing.add_turn(edit.target, ()), False)
         _replace(talk, turn)
         turn.calls = _edited_calls(talk, edit.seq, turn, calls)
 
 
-def _edited_calls(talk: Conversation, seq: int, turn: TurnBlock, calls: Matched) -> list[Call]:
+def _edited_calls(talk: Conversation, seq: int, turn: TurnBlock, calls: Matched) -> tuple[Call, ...]:
     found: list[Call] = []
     touched = {id(call) for call in calls.touched}
     for made, call in calls.calls:
         if call is None:
             slot = talk.pairing.extend(turn.paired, own(made))
-            found.append(talk.new_call(seq, turn, slot, by_loop=False))
+            found.append(talk.new_call(seq, turn.paired, slot, by_loop=False))
             continue
         if id(call) in touched:
             call.change(own(made))
             talk.pairing.change(turn.paired, call.slot, call.call)
         found.append(call)
-    return found
+    return tuple(found)
 
 
 def _replace(talk: Conversation, block: Block) -> None:
@@ -226,7 +226,7 @@ def _drop(talk: Conversation, call: Call) -> None:
     for seq in call.results:
         talk.recorded.pop(seq, None)
         talk.answering.pop(seq, None)
-    talk.pairing.drop(call.turn.paired, call.slot)
+    talk.pairing.drop(call.paired, call.slot)
     talk.book.release(call.name)
     talk.unanswered.pop(call.key, None)
     del talk.calls[call.key]

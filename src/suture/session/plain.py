@@ -105,12 +105,28 @@ class Session(Reading, Editing, Deciding):
             InvalidEdit: it is no message.
             NotJson: it holds what cannot be written down.
         """
-        recorded = self._named(recordable(message))
+        recorded = self.recorded_as(message)
         if isinstance(recorded, ToolResult):
-            self._append_on(lambda state: self._message(state, new_id(), MessageBody(recorded)))
+            self.append_result(recorded)
         else:
-            self._append(draft(new_id(), now(), MessageBody(recorded)))
+            self._append(self.drafted(recorded))
         return recorded
+
+    def recorded_as(self, message: Message) -> Message:
+        """The message as it is recorded, with an id.
+
+        Raises:
+            InvalidEdit, NotJson: as `append_message`.
+        """
+        return self._named(recordable(message))
+
+    def drafted(self, message: Message) -> Draft:
+        """The entry of a message that answers no call."""
+        return draft(new_id(), now(), MessageBody(message))
+
+    def append_result(self, result: ToolResult) -> None:
+        """Record a result, for the call that it answers as the log stands."""
+        self._append_on(lambda state: self._message(state, new_id(), MessageBody(result)))
 
     @staticmethod
     def _message(state: State, id: str, body: MessageBody) -> Draft:

@@ -7,13 +7,14 @@ from typing import Self
 
 from suture.compaction import context_tokens
 from suture.entries import Compacted, Entry, Settled
-from suture.messages import Assistant, Message, ToolCall, Usage, User
+from suture.messages import Assistant, Message, ToolCall, ToolResult, Usage, User
 from suture.replay import LogFinding, State
 from suture.session.choices import Ids
 from suture.session.family import Child
 from suture.session.listeners import Listener
 from suture.session.plain import Session
 from suture.session.reading import final_answer
+from suture.session.together import append_together
 from suture.session.verifying import Verified, Watch
 from suture.session.waiting import Approval, StartedCall
 from suture.session.worker import in_thread
@@ -170,7 +171,7 @@ class AsyncSession:
 
     async def add(self, message: Message, silent: bool = False) -> Message:
         """As `Session.add`; async callbacks are awaited."""
-        recorded = await in_thread(self.plain.append_message, message)
+        recorded = await self.append_message(message)
         if not silent:
             await self.plain.listeners.tell_async(recorded)
         return recorded
@@ -182,7 +183,12 @@ class AsyncSession:
 
     async def append_message(self, message: Message) -> Message:
         """As `Session.append_message`."""
-        return await in_thread(self.plain.append_message, message)
+        recorded = self.plain.recorded_as(message)
+        if isinstance(recorded, ToolResult):
+            await in_thread(self.plain.append_result, recorded)
+        else:
+            await append_together(self.plain.log, (self.plain.drafted(recorded),))
+        return recorded
 
     async def append(self, kind: str, body: object) -> Entry:
         """As `Session.append`."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Mapping, Sequence
-from typing import Literal, Protocol, TypeAlias, get_args, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, TypeAlias, get_args, runtime_checkable
 
 import msgspec
 
@@ -167,6 +167,27 @@ def key_of(store: object) -> bytes | None:
 
 
 # The protocol ---------------------------------------------------------------------------------
+
+
+class Append(NamedTuple):
+    """What one call of `Store.append` is given."""
+
+    session_id: str
+    drafts: Sequence[Draft]
+    expect: int | None = None
+    epoch: int | None = None
+    meta: Meta | None = None
+
+
+@runtime_checkable
+class Together(Protocol):
+    """A store that commits what many append at once. Appends of async code to any other store each wait in a thread."""
+
+    def append_each(self, appends: Sequence[Append]) -> list[int | Exception]:
+        """Append each as `Store.append` does, in their order and in one commit: the last seq of each, or what refused it,
+        and it alone.
+        """
+        ...
 
 
 @runtime_checkable

@@ -109,6 +109,11 @@ class Database:
         except _REFUSALS as error:
             raise self._in_words(error) from error
 
+    def write_each(self, works: Sequence[Callable[[apsw.Connection], T]]) -> list[T | Exception]:
+        """Do each work in one transaction; the answer of each when that is on disk, or why nothing of it was written."""
+        done = shielded(lambda: self._writes.do_each(works))
+        return [self._in_words(one) if isinstance(one, _REFUSALS) else one for one in done]
+
     def _commit(self, writes: list[Write[apsw.Connection]]) -> None:
         db = self._borrow()
         try:

@@ -16,7 +16,8 @@ import msgspec
 
 import suture.stores.rules as rules
 from suture.entries import Draft, Entry
-from suture.stores.base import Claim, Meta, SessionInfo, Status, boundary_of, link, marked, seal
+from suture.errors import SutureError
+from suture.stores.base import Append, Claim, Meta, SessionInfo, Status, boundary_of, link, marked, seal
 from suture.stores.shield import Bell, shielded
 
 T = TypeVar("T")
@@ -78,6 +79,17 @@ class MemoryStore:
         """Append a batch whole, as `Store.append` says."""
         rules.require_text(session_id, drafts)
         return self._alone(lambda: self._append(session_id, drafts, expect, epoch, meta))
+
+    def append_each(self, appends: Sequence[Append]) -> list[int | Exception]:
+        """Append what many append, as `Together.append_each` says."""
+        return [self._attempt(each) for each in appends]
+
+    def _attempt(self, append: Append) -> int | Exception:
+        session_id, drafts, expect, epoch, meta = append
+        try:
+            return self.append(session_id, drafts, expect=expect, epoch=epoch, meta=meta)
+        except SutureError as error:
+            return error
 
     def _append(
         self, session_id: str, drafts: Sequence[Draft], expect: int | None, epoch: int | None, meta: Meta | None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, get_args
@@ -21,7 +21,7 @@ import suture.stores.rules as rules
 from suture.canonical import canonical
 from suture.entries import Draft, Entry, MarkKind
 from suture.errors import Conflict
-from suture.stores.base import Claim, Meta, SessionInfo, Status, boundary_of, link, seal, status_of
+from suture.stores.base import Append, Claim, Meta, SessionInfo, Status, boundary_of, link, seal, status_of
 from suture.stores.database import Database
 
 VERSIONS = (
@@ -181,6 +181,19 @@ class SqliteStore:
         """Append a batch whole, as `Store.append` says; when it returns, the batch is on disk."""
         rules.require_text(session_id, drafts)
         return self._database.write(lambda db: _append(db, self.key, session_id, drafts, expect, epoch, meta))
+
+    def append_each(self, appends: Sequence[Append]) -> list[int | Exception]:
+        """Append what many append in one transaction, as `Together.append_each` says."""
+        return self._database.write_each([self._work(each) for each in appends])
+
+    def _work(self, append: Append) -> Callable[[apsw.Connection], int]:
+        session_id, drafts, expect, epoch, meta = append
+
+        def work(db: apsw.Connection) -> int:
+            rules.require_text(session_id, drafts)
+            return _append(db, self.key, session_id, drafts, expect, epoch, meta)
+
+        return work
 
     def read(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Entry]:
         """The entries behind `after`, in order; none for an unknown session."""
@@ -434,8 +447,9 @@ def _entry(
     chain: bytes,
     erased: bytes | None,
 ) -> Entry:
-    marks = rules.marks_of(opens), rules.marks_of(closes)
-    return Entry(seq, id, kind, at, body, epoch, *marks, chain, erased or b"")
+    if opens is closes is erased is None:
+        return Entry(seq, id, kind, at, body, epoch, (), (), chain)
+    return Entry(seq, id, kind, at, body, epoch, rules.marks_of(opens), rules.marks_of(closes), chain, erased or b"")
 
 
 def _claim_of(session_id: str, owner: str | None, epoch: int, expires: float) -> Claim | None:

@@ -10,6 +10,7 @@ from suture.errors import Corrupt, SessionNotFound
 from suture.session.plain import Session
 from suture.session.waiting import Approval, StartedCall
 from suture.stores.base import Store
+from suture.stores.given import require_store
 
 T = TypeVar("T")
 
@@ -30,6 +31,7 @@ def unknown_outcomes(store: Store) -> list[tuple[str, StartedCall]]:
 
 def _across(store: Store, prefix: str, read_one: Callable[[Session], list[T]]) -> list[tuple[str, T]]:
     """What is read of each session that has an open mark of that kind."""
+    require_store(store)
     found: list[tuple[str, T]] = []
     refused: list[Corrupt | SessionNotFound] = []
     read = 0

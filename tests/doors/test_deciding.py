@@ -11,7 +11,7 @@ import pytest
 import suture as library
 from suture.testing import ScriptedModel
 from tests.doors.conftest import digest_of, kinds_of, send_gift
-from tests.doors.shell import suture
+from tests.doors.shell import on_terminal, suture
 
 
 def resumed(url: str, session: str) -> list[str]:
@@ -35,7 +35,7 @@ def test_approve_lets_the_next_run_run_it(url: str, call: str) -> None:
     assert (said.status, said.err) == (0, "")
     assert said.out == "3:0 of parked is approved; the next run takes it up.\n"
     waiting = suture("approvals", "parked", "--store", url)
-    assert "  approved; the next run takes it up\n" in waiting.out
+    assert "  approved by ann: fine; the next run takes it up\n" in waiting.out
     assert "sent 900 to ann" in resumed(url, "parked")
 
 
@@ -59,9 +59,16 @@ def test_an_equal_repeat_is_nothing_and_says_so(url: str) -> None:
 
 def test_approve_with_other_arguments(url: str) -> None:
     """A reviewer may change what the call runs with; it is checked against the tool's parameters."""
-    said = suture("approve", "parked", "3:0", "--arguments", '{"to": "ann", "total": 100}', "--store", url)
+    words = '{"to": "ann", "total": 100}', "--by", "ann", "--note", "less"
+    said = suture("approve", "parked", "3:0", "--arguments", *words, "--store", url)
     assert said.status == 0
     assert "sent 100 to ann" in resumed(url, "parked")
+    shown = suture("show", "parked", "--store", url)
+    assert '(to="ann", total=900)  ->  sent 100 to ann\n' in shown.out  # what was asked for, and under it what ran
+    assert '\n                     approved by ann as send_gift(to="ann", total=100): less\n' in shown.out
+    assert "total=100): less" in on_terminal("show", "parked", "--store", url).out
+    made = suture("show", "parked", "--store", url, "--json").json["messages"][1]["calls"][0]["decision"]
+    assert made == {"approved": True, "note": "less", "by": "ann", "edited": {"to": "ann", "total": 100}}
 
 
 def test_the_digest_that_was_shown_decides(url: str) -> None:

@@ -65,7 +65,7 @@ def test_no_sessions_are_no_error(url: str) -> None:
     said = suture("sessions", "--store", url, "--status", "running")
     assert (said.status, said.out) == (0, "")
     assert said.err == f"{url}: no sessions of status running.\n"
-    assert suture("sessions", "--store", url, "--status", "running", "--json").json == {"sessions": []}
+    assert suture("sessions", "--store", url, "--status", "running", "--json").json == {"sessions": [], "next": None}
 
 
 @pytest.fixture
@@ -102,6 +102,16 @@ def test_some_sessions_are_listed(owned: str, options: list[str], ids: list[str]
     assert (said.status, [one["id"] for one in said.json["sessions"]]) == (0, ids)
 
 
+def test_a_page_says_how_to_get_the_next(url: str) -> None:
+    """Whoever reads a page knows whether more follow, and what to say for it: a person, and a program."""
+    page = suture("sessions", "--store", url, "--limit", "3")
+    assert (len(page.out.splitlines()), page.err) == (4, "More follow: --after steered\n")
+    assert suture("sessions", "--store", url, "--limit", "3", "--json").json["next"] == "steered"
+    last = suture("sessions", "--store", url, "--limit", "1", "--after", "steered")
+    assert (len(last.out.splitlines()), last.err) == (2, "")
+    assert suture("sessions", "--store", url, "--limit", "4", "--json").json["next"] is None
+
+
 def test_a_meta_option_that_is_no_pair(url: str) -> None:
     """What is missing is said by example."""
     said = suture("sessions", "--store", url, "--meta", "ann")
@@ -110,6 +120,23 @@ def test_a_meta_option_that_is_no_pair(url: str) -> None:
 
 
 # Showing --------------------------------------------------------------------------------------
+
+
+def test_a_lost_call_has_what_settles_it(url: str) -> None:
+    """The key that the other side knows stands with it, and the command does what it says."""
+    said = suture("show", "unknown", "--store", url)
+    (lost,) = suture("show", "unknown", "--store", url, "--json").json["unknown_outcomes"]
+    assert f", idempotency key {lost['idempotency_key']}\n" in said.out
+    words = shlex.split(said.out.splitlines()[-1])
+    assert words == ["suture", "settle", "unknown", "3:0", "completed", "--store", url]
+    assert suture(*words[1:]).status == 0
+
+
+def test_a_steer_finds_the_turn_that_it_names(url: str) -> None:
+    """The ids that other commands and edits take are in the document."""
+    asked, *_ = suture("show", "parked", "--store", url, "--json").json["messages"]
+    assert asked["role"] == "user"
+    assert suture("steer", "parked", "Hurry.", "--expected-turn", asked["id"], "--store", url).status == 0
 
 
 @pytest.mark.parametrize(
@@ -383,9 +410,7 @@ def test_a_missing_store_is_named_and_not_made(tmp_path: Path, command: tuple[st
     url = f"sqlite:///{tmp_path / 'gone.db'}"
     said = suture(*command, "--store", url)
     assert (said.status, said.out) == (2, "")
-    assert said.err == (
-        f"Error: There is no store at {url!r}: the file does not exist. Check the path; a first run makes the file.\n"
-    )
+    assert said.err == (f"Error: There is no store at {url!r}: nothing is there. Check the path; a first run makes it.\n")
     assert list(tmp_path.iterdir()) == []
 
 

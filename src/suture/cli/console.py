@@ -187,11 +187,11 @@ def in_line(text: str) -> str:
 
 def command(*words: str) -> str:
     """A command of ours as a shell takes it."""
-    return " ".join(("suture", *map(_quoted, words)))
+    return " ".join(("suture", *map(quoted, words)))
 
 
-def _quoted(word: str) -> str:
-    """The word within a line, also where a line end is in it."""
+def quoted(word: str) -> str:
+    """The word as a shell takes it within a line, also where a line end is in it."""
     if "\n" not in word:
         return shlex.quote(word)
     escaped = word.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")

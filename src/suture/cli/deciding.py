@@ -9,7 +9,7 @@ import click
 
 from suture.cli.console import FINE, Page, as_json, command, in_line, print_json
 from suture.cli.render import call_text
-from suture.cli.sessions import approval_document, is_late
+from suture.cli.sessions import approval_document, decided, is_late
 from suture.cli.stores import in_store, opened, session_at, shown
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _tell_approval(page: Page, session: str, one: Approval, url: str) -> None:
     page.line((f"session {in_line(session)}, wire id {in_line(one.call.id)}, asked {one.requested_at}", "dim"), indent=2)
     page.line((f"digest {one.digest}", "dim"), indent=2)
     if one.decision is not None:
-        page.line((f"{'approved' if one.decision else 'denied'}; the next run takes it up", "green"), indent=2)
+        page.line((f"{decided(one)}; the next run takes it up", "green"), indent=2)
     elif is_late(one):
         page.line((f"expired {one.expires}; the next run answers that it was not run", "yellow"), indent=2)
     else:
@@ -166,7 +166,11 @@ def _key_of(entry: Entry | None) -> str | None:
 @click.argument("session")
 @click.argument("text")
 @in_store
-@click.option("--expected-turn", metavar="ID", help="Only while the user message of this id is the last one.")
+@click.option(
+    "--expected-turn",
+    metavar="ID",
+    help="Only while the user message of this id is the last one; `suture show --json` has ids.",
+)
 @as_json
 def steer(session: str, text: str, url: str, expected_turn: str | None, as_json: bool) -> int:
     """Leave TEXT for the model of SESSION.

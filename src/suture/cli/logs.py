@@ -11,6 +11,7 @@ import click
 from suture.cli.console import FAILED, FINE, FOUND, Page, as_json, failure, in_line, json_bytes, message_of, print_json
 from suture.cli.histories import FORMATS, into_output
 from suture.cli.progress import bar
+from suture.cli.sessions import entries
 from suture.cli.stores import in_store, opened, session_at
 from suture.cli.writing import Replacement, Stdout
 from suture.errors import SutureError
@@ -147,7 +148,8 @@ def _tell(page: Page, found: Verified) -> None:
     else:
         erased = f", {found.erased} of them erased" if found.erased else ""
         kept = "under the key" if found.keyed else "without a key"
-        whole = (f"{found.entries} entries hold{erased}", "green")
+        hold = "holds" if found.entries == 1 else "hold"
+        whole = (f"{entries(found.entries)} {hold}{erased}", "green")
         page.line((in_line(found.session), "bold"), "  ", whole, (f"; chained {kept}, ends with {found.chain[:16]}", "dim"))
     for position, what in found.damage:
         page.line(("damage: ", "red"), f"{position}: {what}", indent=2)

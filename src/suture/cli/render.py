@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from suture import Message, Part, ToolCall, ToolResult
-    from suture.entries import Correction
+    from suture.entries import ApprovalDecision, Correction
 
 ROLES = {"user": "bold cyan", "assistant": "bold magenta", "system": "bold blue", "tool": "bold yellow"}
 
@@ -29,12 +29,14 @@ _SEQ_WIDTH, _ROLE_WIDTH = 3, 9
 class CallLine:
     """A call of a turn, and what answers it. The key is None where the turn's seq is not known.
 
-    `corrected` is the call that runs, where the one that the model made could not; `correction` says who made it, and why.
+    `corrected` is the call that runs, where the one that the model made could not; `correction` says who made it, and why;
+    `decision` what a person said of it.
     """
 
     key: str | None
     call: ToolCall
     correction: Correction | None = None
+    decision: ApprovalDecision | None = None
     answer: ToolResult | None = None
     stand_in: bool = False
 
@@ -42,6 +44,14 @@ class CallLine:
     def corrected(self) -> ToolCall | None:
         """The call that runs in its place."""
         return None if self.correction is None else self.correction.call
+
+    def remarks(self, waiting: Mapping[str, str]) -> Iterator[str]:
+        """What became of the call on its way to run. A decision that waits for a run is told by `waiting`."""
+        if self.corrected is not None:
+            yield f"corrected: {call_text(self.corrected)}"
+        made = self.decision
+        if made is not None and (self.key or "") not in waiting:
+            yield decision_text(made.approved, made.by, made.call, made.note)
 
     def answered_by(self, result: ToolResult) -> None:
         """Take that result."""
@@ -56,6 +66,7 @@ class Line:
     role: str
     words: str
     seq: int | None = None
+    id: str | None = None
     calls: list[CallLine] = field(default_factory=list)
 
 
@@ -88,16 +99,19 @@ class Transcript:
                 key = f"{call.key}  " if call.key else ""
                 answer = "".join(words for words, _ in _answer(call, waiting or {}))
                 page.line(f"{key}{call_text(call.call)}  ->  {_under(answer, 8)}", indent=16)
-                if call.corrected is not None:
-                    page.line(f"corrected: {call_text(call.corrected)}", indent=16 + len(key))
+                for remark in call.remarks(waiting or {}):
+                    page.line(remark, indent=16 + len(key))
 
 
 def transcript(
-    pairs: Iterable[tuple[Message, int | None]], corrections: Mapping[str, Correction] | None = None
+    pairs: Iterable[tuple[Message, int | None]],
+    corrections: Mapping[str, Correction] | None = None,
+    decisions: Mapping[str, ApprovalDecision] | None = None,
 ) -> Transcript:
-    """The transcript of messages, each with its seq where that is known, and what was corrected, by the keys of calls."""
+    """The transcript of messages, each with its seq where it is known; by keys of calls, what was corrected and decided."""
     import suture
 
+    corrected, decided = corrections or {}, decisions or {}
     lines: list[Line] = []
     open_calls: list[CallLine] = []
     for message, seq in pairs:
@@ -108,13 +122,13 @@ def transcript(
                 _first_of_last_turn(waiting).answered_by(message)
                 open_calls = [call for call in open_calls if call.answer is None]
             else:
-                lines.append(Line("tool", _words(message.parts), seq))
+                lines.append(Line("tool", _words(message.parts), seq, message.id))
             continue
-        line = Line(_role(message), _words(message.parts), seq)
+        line = Line(_role(message), _words(message.parts), seq, message.id)
         if isinstance(message, suture.Assistant):
             keys = (None if seq is None else f"{seq}:{index}" for index in range(len(message.calls)))
             made = zip(keys, message.calls, strict=True)
-            line.calls = [CallLine(key, call, (corrections or {}).get(key or "")) for key, call in made]
+            line.calls = [CallLine(key, call, corrected.get(key or ""), decided.get(key or "")) for key, call in made]
             open_calls += line.calls
         lines.append(line)
     return Transcript(lines)
@@ -153,6 +167,14 @@ def call_text(call: ToolCall) -> str:
         return f"{in_line(call.name)}({in_line(call.raw or '')})"
     given = ", ".join(f"{_key(name)}={json.dumps(value, ensure_ascii=False)}" for name, value in call.arguments.items())
     return f"{in_line(call.name)}({given})"
+
+
+def decision_text(approved: bool, by: str | None, edited: ToolCall | None, note: str | None) -> str:
+    """What a person said of a call, who it was, and what the call became, in a line."""
+    who = f" by {in_line(by)}" if by else ""
+    what = f" as {call_text(edited)}" if edited is not None else ""
+    why = f": {in_line(note)}" if note else ""
+    return f"{'approved' if approved else 'denied'}{who}{what}{why}"
 
 
 def _key(name: str) -> str:
@@ -226,8 +248,8 @@ def _calls(calls: Iterable[CallLine], waiting: Mapping[str, str]) -> RenderableT
     table.add_column(ratio=5, overflow="fold")
     for call in calls:
         table.add_row(text(call.key or "·"), text(call_text(call.call)), "→", text(*_answer(call, waiting)))
-        if call.corrected is not None:
-            table.add_row("", text(("corrected: ", "dim"), call_text(call.corrected)), "", "")
+        for remark in call.remarks(waiting):
+            table.add_row("", text((remark, "dim")), "", "")
     return Padding(table, (0, 0, 0, _SEQ_WIDTH + 2))
 
 
@@ -235,7 +257,7 @@ def _calls(calls: Iterable[CallLine], waiting: Mapping[str, str]) -> RenderableT
 
 
 def _line_document(line: Line) -> dict[str, object]:
-    document: dict[str, object] = {"seq": line.seq, "role": line.role, "text": line.words}
+    document: dict[str, object] = {"seq": line.seq, "id": line.id, "role": line.role, "text": line.words}
     if line.calls:
         document["calls"] = [_call_document(call) for call in line.calls]
     return document
@@ -249,6 +271,7 @@ def _call_document(line: CallLine) -> dict[str, object]:
         "name": call.name,
         "arguments": call.arguments if call.arguments is not None else call.raw,
         "corrected": _correction_document(line.correction),
+        "decision": _decision_document(line.decision),
         "result": None if line.answer is None else _result_document(line.answer),
     }
 
@@ -257,6 +280,13 @@ def _correction_document(made: Correction | None) -> dict[str, object] | None:
     if made is None or made.call is None:
         return None
     return {"name": made.call.name, "arguments": made.call.arguments, "by": made.by, "reason": made.reason}
+
+
+def _decision_document(made: ApprovalDecision | None) -> dict[str, object] | None:
+    if made is None:
+        return None
+    edited = None if made.call is None else made.call.arguments
+    return {"approved": made.approved, "note": made.note, "by": made.by, "edited": edited}
 
 
 def _result_document(result: ToolResult) -> dict[str, object]:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from suture.cli.console import FINE, FOUND, Page, Piece, as_json, in_line, print_json
+from suture.cli.console import FINE, FOUND, Page, Piece, as_json, command, in_line, print_json, quoted
 from suture.cli.histories import FORMATS
-from suture.cli.render import Transcript, call_text, transcript
+from suture.cli.render import Transcript, call_text, decision_text, transcript
 from suture.cli.stores import in_store, opened, session_at, shown
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ COLOURS = {"running": "green", "idle": "dim", "abandoned": "red"}
 
 _NEXT = {
     "Approvals": "`suture approvals` shows each with its digest, `suture approve` and `deny` decide.",
-    "Outcome unknown": "Find out what became of each, and say it with `suture settle`.",
+    "Outcome unknown": "Find out what became of each, and say it: completed, failed, or released if it did not happen.",
 }
 
 _PAGE = 500
@@ -37,7 +37,7 @@ _PAGE = 500
 @in_store
 @click.option("--status", type=click.Choice(STATUSES), help="Only those of this status.")
 @click.option("--meta", multiple=True, metavar="KEY=VALUE", help="Only those whose meta holds it; may be repeated.")
-@click.option("--limit", type=click.IntRange(1, sys.maxsize), metavar="N", help="At most so many.")
+@click.option("--limit", type=click.IntRange(1, sys.maxsize), metavar="N", help="At most so many; all when left out.")
 @click.option("--after", metavar="ID", help="Only those whose id comes behind this one, as the last of a page.")
 @as_json
 def sessions(
@@ -45,18 +45,23 @@ def sessions(
 ) -> int:
     """List the sessions of a store, in the order of their ids.
 
-    A VALUE of --meta is JSON, such as 7 or true; what is no JSON is a text.
+    A VALUE of --meta is JSON, such as 7 or true; what is no JSON is a text. With --limit, `next` of the document is the
+    --after of the next page, null at the end.
     """
     wanted = dict(map(_pair, meta))
     with opened(url) as store:
-        found = list(islice(_all(store, status, wanted, after, limit), limit))
+        one_more = None if limit is None else limit + 1
+        found = list(islice(_all(store, status, wanted, after, one_more), one_more))
+    found, more = found[:limit], len(found) > len(found[:limit])
     if as_json:
-        print_json({"sessions": [info_document(info) for info in found]})
+        print_json({"sessions": [info_document(info) for info in found], "next": found[-1].id if more else None})
         return FINE
     if not found:
         Page(stderr=True).line(f"{shown(url)}: no sessions{_kind(status, wanted, after)}.")
         return FINE
     Page().table(("session", "status", "head", "needs runner", "updated"), [_row(info) for info in found])
+    if more:
+        Page(stderr=True).line(("More follow: ", "dim"), f"--after {quoted(found[-1].id)}")
     return FINE
 
 
@@ -119,7 +124,7 @@ def info_document(info: SessionInfo) -> dict[str, object]:
 def show(session: str, url: str, as_json: bool) -> int:
     """Show SESSION, and all of it that waits for somebody."""
     with session_at(url, session) as handle:
-        view = _View(handle)
+        view = _View(handle, url)
     if as_json:
         print_json(view.document())
     else:
@@ -130,9 +135,12 @@ def show(session: str, url: str, as_json: bool) -> int:
 class _View:
     """All that `show` says of a session."""
 
-    def __init__(self, session: Session) -> None:
-        corrections = {key: call.correction for key, call in session.refresh().calls.items() if call.correction}
-        self.transcript: Transcript = transcript(session.replay(), corrections)
+    def __init__(self, session: Session, url: str) -> None:
+        self.url = shown(url)
+        calls = session.refresh().calls
+        corrections = {key: call.correction for key, call in calls.items() if call.correction}
+        decisions = {key: call.decision.body for key, call in calls.items() if call.decision}
+        self.transcript: Transcript = transcript(session.replay(), corrections, decisions)
         self.approvals: list[Approval] = session.open_approvals()
         self.inbox = [message.text for message in session.pending_inbox()]
         self.unknown: list[StartedCall] = session.unknown_outcomes()
@@ -166,7 +174,7 @@ class _View:
         status = (info.status, COLOURS.get(info.status, "yellow"))
         runner = ", needs a runner" if info.needs_runner else ""
         page.line(
-            (in_line(info.id), "bold"), "  ", status, (f"{runner}, {_entries(info.head)}, updated {info.updated_at}", "dim")
+            (in_line(info.id), "bold"), "  ", status, (f"{runner}, {entries(info.head)}, updated {info.updated_at}", "dim")
         )
         if self.forked_from is not None:
             parent, at = self.forked_from
@@ -183,11 +191,11 @@ class _View:
         sections: list[tuple[str, list[str]]] = [
             ("Approvals", [f"{one.key}  {call_text(one.call)}: {_waits(one)}" for one in self.approvals]),
             ("Running", [f"{one.key}  {call_text(one.call)}, since {one.started_at}" for one in self.running]),
-            ("Outcome unknown", [f"{one.key}  {call_text(one.call)}, started {one.started_at}" for one in self.unknown]),
             ("Inbox", self.inbox),
             ("Children", [f"{in_line(one.name)}  {in_line(one.id)}: {_ended(one)}" for one in self.children]),
             ("Findings", [f"entry {one['seq']}: {one['code']}: {one['sentence']}" for one in self.findings]),
             ("Damage", [f"{position}: {what}" for position, what in self.info.damage]),
+            ("Outcome unknown", [_lost(one) for one in self.unknown]),
         ]
         for title, lines in sections:
             if lines:
@@ -196,10 +204,18 @@ class _View:
                 page.line(line, indent=2)
             if lines and title in _NEXT:
                 page.line((_NEXT[title], "dim"), indent=2)
+        for one in self.unknown:
+            settles = command("settle", self.info.id, one.key, "completed", "--store", self.url)
+            page.line((settles, "cyan"), indent=2, whole=True)
 
 
-def _entries(count: int) -> str:
+def entries(count: int) -> str:
+    """So many entries, in words."""
     return "1 entry" if count == 1 else f"{count} entries"
+
+
+def _lost(one: StartedCall) -> str:
+    return f"{one.key}  {call_text(one.call)}, started {one.started_at}, idempotency key {one.idempotency_key}"
 
 
 def _ended(child: Child) -> str:
@@ -220,9 +236,12 @@ def _waits(approval: Approval) -> str:
         return f"nobody decided until {approval.expires}; the next run answers that it was not run"
     if approval.decision is None:
         return "waits for approval"
-    by = f" by {approval.by}" if approval.by else ""
-    edited = f" as {call_text(approval.edited)}" if approval.edited is not None else ""
-    return f"{'approved' if approval.decision else 'denied'}{by}{edited}, waits for a run to take it up"
+    return f"{decided(approval)}, waits for a run to take it up"
+
+
+def decided(approval: Approval) -> str:
+    """How a decided call was decided, in words."""
+    return decision_text(approval.decision is True, approval.by, approval.edited, approval.note)
 
 
 def approval_document(session: str, one: Approval) -> dict[str, object]:

@@ -108,9 +108,7 @@ def _require_there(url: str) -> None:
     """Refuse a URL at which no store was made yet."""
     path = next((url.removeprefix(start) for start in _ON_DISK if url.startswith(start)), None)
     if path is not None and not _is_there(unquote(path)):
-        raise StoreError(
-            f"There is no store at {url!r}: the file does not exist. Check the path; a first run makes the file."
-        )
+        raise StoreError(f"There is no store at {url!r}: nothing is there. Check the path; a first run makes it.")
     if url.startswith(_POSTGRES):
         from suture.stores import PostgresStore
 

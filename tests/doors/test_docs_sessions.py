@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 import suture as library
+from suture import Child
+from suture.stores import SessionInfo
 from tests.doors.conftest import gift, play
 from tests.doors.shell import PATIENCE, Said, environment, suture
 
@@ -216,7 +218,78 @@ def test_every_option_of_compaction_is_on_the_page() -> None:
     assert [name for name in library.Compaction.__dataclass_fields__ if f"{name}=" not in page] == []
 
 
-@pytest.mark.parametrize("page", ["approvals", "look-after-sessions", "compact-a-session"])
+# Reference, and serving ------------------------------------------------------------------------
+
+# What a handle has for the rest of suture: no promise, and no page.
+INSIDE = {"store", "id", "open", "last_read", "last_whole", "drafted", "recorded_as"}
+
+REFERRED = """
+assert said == ["Which box for Sarah?", "The executive box."]
+assert first == "m1"
+assert left == ["Only boxes that are in stock."]
+assert [entry.kind for entry in known] == ["message", "message", "steer"] and nothing == []
+assert words == "The executive box."
+assert list(suture.AsyncSession(store, "order-42")) == []  # before it has read
+"""
+
+
+def test_the_reference_of_sessions(tmp_path: Path) -> None:
+    """What it shows runs, and gives what it says."""
+    ran(tmp_path, blocks("../reference/sessions", "python"), REFERRED)
+
+
+@pytest.mark.parametrize("kind", [library.Session, SessionInfo, library.StartedCall, Child])
+def test_every_name_of_a_session_is_in_the_reference(kind: type) -> None:
+    """What nobody can look up is not there."""
+    names = {name for name in {*dir(kind), *getattr(kind, "__dataclass_fields__", ())} if not name.startswith("_")}
+    page = (HOW_TO.parent / "reference" / "sessions.md").read_text(encoding="utf-8")
+    assert [name for name in sorted(names - INSIDE) if not re.search(rf"`(?:session\.)?{name}\b", page)] == []
+
+
+SERVED = """
+assert asyncio.run(say("s1", "hello")) == {"status": "completed", "text": "You said: hello", "calls": []}
+
+
+async def several():
+    return await asyncio.gather(*(say(f"many-{n}", str(n)) for n in range(8)))
+
+
+assert [one["text"] for one in asyncio.run(several())] == [f"You said: {n}" for n in range(8)]
+claim = store.claim("s1", "another", 30)
+left = asyncio.run(say("s1", "and this"))
+assert left["status"] == "left", left
+assert work("s1") == "busy"
+store.release(claim)
+assert work("s1") == "completed"
+assert suture.Session(store, "s1").messages[-1].text == "You said: and this"
+assert work("s1") == "completed" and len(suture.Session(store, "s1")) == 4
+assert ask("s3", "quick") == "completed"
+
+sent = []
+
+
+async def receive():
+    return {"type": "http.request", "body": json.dumps({"prompt": "hi"}).encode(), "more_body": False}
+
+
+async def send(message):
+    sent.append(message)
+
+
+asyncio.run(app({"type": "http", "path": "/s2"}, receive, send))
+assert b"".join(one.get("body", b"") for one in sent).startswith(b"data: ") and sent[-1] == {"type": "http.response.body", "body": b""}
+assert in_child("s1") == 0
+assert [one.text for one in suture.Session(store, "s1").pending_inbox()] == ["from a child"]
+assert suture.Session(store, "s1").verify().ok
+"""
+
+
+def test_the_page_on_serving(tmp_path: Path) -> None:
+    """Many requests share a store and an agent; a busy session is left a message; a task may come twice; a child writes."""
+    ran(tmp_path, blocks("serve-sessions", "python"), SERVED)
+
+
+@pytest.mark.parametrize("page", ["approvals", "look-after-sessions", "compact-a-session", "serve-sessions"])
 def test_the_page_is_in_the_index(page: str) -> None:
     """Each page is found from the first one."""
     assert f"(how-to/{page}.md)" in (HOW_TO.parent / "README.md").read_text(encoding="utf-8")

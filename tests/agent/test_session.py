@@ -297,6 +297,7 @@ REFUSALS: list[tuple[str, Callable[[Session], object], type[Exception], str]] = 
     ("meta that holds a set", lambda s: Session(s.store, "s", meta={"tags": {1}}), suture.NotJson, "meta.tags: set is not JSON"),
     ("a kind that only runs write", lambda s: s.append("child", {}), suture.InvalidEdit, "which its methods and its runs write. Choose another kind for what is yours."),
     ("a fork at a text", lambda s: s.fork(at="3"), suture.InvalidEdit, "A position to fork at is a number, the seq of an entry in `session.entries()`, not '3'."),  # type: ignore[arg-type]
+    ("a store at no URL", lambda _: suture.open_store(None), suture.ConfigurationError, "The URL of a store is a text such as 'sqlite:///agent.db', not None."),  # type: ignore[arg-type]
     ("a steer that is no text", lambda s: s.steer(None), suture.InvalidEdit, "A steer is a text, not None."),  # type: ignore[arg-type]
     ("a session under a number", lambda s: Session(s.store, 42), suture.ConfigurationError, "The id of a session is a text, not 42. Give str(...) of it."),  # type: ignore[arg-type]
     ("a lease without an end", lambda s: suture.Agent(ScriptedModel([]), session=s, lease=float("inf")), suture.ConfigurationError, "lease a finite number of seconds above 0"),

@@ -28,6 +28,8 @@ def test_damage_is_shown(stored: str, tmp_path: Path) -> None:
     shown = suture("show", "done", "--store", stored)
     assert (shown.status, "sent 10 to bob" in shown.out) == (1, True)
     assert "4 bytes, which are no record" in " ".join(shown.out.split())
+    said = suture("sessions", "--store", stored)
+    assert (said.status, said.err) == (0, "Damaged: done; `suture show` says where.\n")
     listed = suture("sessions", "--store", stored, "--json").json["sessions"][0]
     assert [damage["what"].partition(", which ")[2] for damage in listed["damage"]] == ["are no record"]
 

@@ -60,6 +60,8 @@ def sessions(
         Page(stderr=True).line(f"{shown(url)}: no sessions{_kind(status, wanted, after)}.")
         return FINE
     Page().table(("session", "status", "head", "needs runner", "updated"), [_row(info) for info in found])
+    if damaged := [in_line(info.id) for info in found if info.damage]:
+        Page(stderr=True).line(("Damaged: ", "red"), f"{', '.join(damaged)}; `suture show` says where.")
     if more:
         Page(stderr=True).line(("More follow: ", "dim"), f"--after {quoted(found[-1].id)}")
     return FINE

@@ -62,6 +62,8 @@ def open_store(url: str, *, key: bytes | None = None) -> Store:
         ConfigurationError: the URL is none that suture knows, and the message lists those; or the key is too short.
         StoreError: the store cannot be opened.
     """
+    if not isinstance(url, str):
+        raise ConfigurationError(f"The URL of a store is a text such as 'sqlite:///agent.db', not {url!r:.80}.")
     scheme, colon, rest = url.partition(":")
     if not colon or "/" in scheme:
         raise ConfigurationError(f"{url!r} is a path and no URL. For a SQLite file say 'sqlite:///{url}'.")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import suture as library
-from tests.doors.conftest import gift, kinds_of, play
+from tests.doors.conftest import entries_of, gift, kinds_of, play
 from tests.doors.shell import Said, suture
 from tests.doors.test_following import Follower
 from tests.judges import assert_valid
@@ -86,6 +86,20 @@ def test_acting(run: Callable[..., Said], url: str) -> None:
     again = run("settle", "unknown", "3:0", "failed")
     assert (again.status, again.out) == (2, "")
     assert "was settled as completed by ann before, and that stands. Those that wait: none." in again.err
+
+
+def test_erasing(run: Callable[..., Said], url: str) -> None:
+    """A body is gone from the log and from what is sent; the log is whole, and the near entry is named for a slip."""
+    entry = next(one for one in entries_of(url, "done") if b"sent 10 to bob" in one.body)
+    missed = run("erase", "done", entry.id[:-1], "--yes")
+    assert (missed.status, f"Did you mean '{entry.id}'?" in missed.err) == (2, True)
+    erased = run("erase", "done", entry.id, "--yes", "--json")
+    assert erased.json == {"session": "done", "entry": entry.id, "seq": entry.seq, "held_by": "done", "repeat": False}
+    assert run("erase", "done", entry.id, "--yes", "--json").json["repeat"] is True
+    assert "sent 10 to bob" not in run("show", "done").out
+    assert_valid("anthropic", run("request", "done", "--format", "anthropic").json)
+    verified = run("verify", "done", "--json").json
+    assert (verified["ok"], verified["erased"]) == (True, 1)
 
 
 @pytest.fixture

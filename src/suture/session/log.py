@@ -8,7 +8,7 @@ same in both. Here, and nowhere else, positions are translated.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -270,10 +270,9 @@ class SessionLog:
         Raises:
             SessionNotFound: there is no such session, or no such entry in its log.
             InvalidEdit: the entry says what the session was forked off.
+            ConfigurationError: it is encrypted, and the store is not.
         """
-        if self.store.info(self.session_id) is None:
-            raise not_found(self.store, self.session_id)
-        held, entry = self._find(entry_id)
+        held, entry = self.find(entry_id)
         if entry.kind == "fork":
             raise InvalidEdit(
                 f"Entry {entry_id!r} says what session {held!r} was forked off; without it the session could not be read. "
@@ -281,21 +280,34 @@ class SessionLog:
             )
         self.store.erase(held, entry_id)
 
-    def _find(self, entry_id: str) -> tuple[str, Entry]:
-        """An entry of the log, and the session that holds it."""
+    def find(self, entry_id: str) -> tuple[str, Entry]:
+        """The session that holds an entry of the log, and the entry under its position here.
+
+        Raises:
+            SessionNotFound: there is no such session, or no such entry in its log.
+            ConfigurationError: it is encrypted, and the store is not.
+        """
+        if self.store.info(self.session_id) is None:
+            raise not_found(self.store, self.session_id)
+        self.origin()
+        self._require_open()
         ids: list[str] = []
-        for session_id, first, last in ((one.session_id, 0, one.upto - one.offset) for one in self._stretches()):
-            after = first
-            while after < last and (page := self.store.read(session_id, after, min(_PAGE, last - after))):
-                for entry in page:
-                    if entry.id == entry_id:
-                        return session_id, entry
-                    ids.append(entry.id)
-                after = page[-1].seq
+        for held, entry in self._held():
+            if entry.id == entry_id:
+                return held, entry
+            ids.append(entry.id)
         meant = did_you_mean(entry_id, ids)
         raise SessionNotFound(
             f"Session {self.session_id!r} has no entry {entry_id!r}.{meant} `session.entries()` lists those it has."
         )
+
+    def _held(self) -> Iterator[tuple[str, Entry]]:
+        """Each entry of the log, with the session that holds it."""
+        for session_id, offset, upto in self._stretches():
+            after, last = 0, upto - offset
+            while after < last and (page := self.store.read(session_id, after, min(_PAGE, last - after))):
+                yield from ((session_id, shifted(entry, offset)) for entry in page if entry.seq <= last)
+                after = page[-1].seq
 
     def _stretches(self) -> tuple[Stretch, ...]:
         """The log as stretches, its own end first, since what is looked for was mostly written lately."""

@@ -130,8 +130,8 @@ class Place(NamedTuple):
                 return None
         elif self._row_chain() != self.entry.chain:
             return None
-        elif (found := self._came()) is not None:
-            return found
+        if (found := self._came()) is not None:
+            return found  # it brought what follows it along
         also = ""
         if self.key is None and self.seq > 1:
             also = f", or entry {self.seq - 1} was and was chained anew"

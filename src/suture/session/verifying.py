@@ -104,12 +104,13 @@ class _Verifying:
     def _at_the_end(self, info: SessionInfo, own: Walk) -> Problem | None:
         """What is wrong with the end of a chain that holds, going by what the session's row says of it."""
         at = own.length
-        if info.seal != seal(info.id, info.head, info.chain, self._key):
-            why = "the session's row does not say under the key where the log ends"
-            return _cut(info, at, f"{why}: it was cut behind entry {at}, or its row was changed")
+        is_sealed = info.seal == seal(info.id, info.head, info.chain, self._key)
         if at < info.head:
             missing = f"entry {info.head} of it is" if at + 1 == info.head else f"entries {at + 1} to {info.head} of it are"
-            return _cut(info, at, f"the log was cut: {missing} missing")
+            return _cut(info, at, f"the log was cut: {missing} missing{'' if is_sealed else ', or its row was changed'}")
+        if not is_sealed:
+            why = "the session's row does not say under the key where the log ends"
+            return _cut(info, at, f"{why}: it was cut behind entry {at}, or its row was changed")
         if own.chain != info.chain:
             return Problem("forged", info.id, at, None, f"entry {at} is not the one that was written last: it was replaced")
         return self._behind_the_end(info, own)

@@ -256,7 +256,12 @@ class Store(Protocol):
         ...
 
     def news(self, session_id: str | None, after: int, timeout: float) -> bool:
-        """Wait until something stands behind `after`; whether it does. `session_id=None`: any append, anywhere."""
+        """Wait until something stands behind the position `after` of that session; whether it does.
+
+        `session_id=None`: until something is appended to any session, from this call on. Sessions share no positions, so
+        `after` says nothing then. Whoever wakes looks for what is new; what came between two calls ends neither, so look
+        after each, and let none last too long.
+        """
         ...
 
     def delete(self, session_id: str) -> None:

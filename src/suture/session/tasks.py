@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Self
+from contextlib import suppress
+from typing import ParamSpec, Self, TypeVar
 
 from suture.compaction import context_tokens
 from suture.entries import Compacted, Entry, Settled
+from suture.errors import SutureError
 from suture.messages import Assistant, Message, Part, ToolCall, Usage, User
 from suture.replay import LogFinding, State
 from suture.session.choices import Ids
@@ -19,12 +21,16 @@ from suture.session.waiting import Approval, StartedCall
 from suture.session.worker import in_thread
 from suture.stores.base import SessionInfo, Store
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 
 class AsyncSession:
     """A handle on a session. `Session` says what each method does.
 
     What reads or writes is awaited. Properties, `len` and iteration answer from what was last read, by whatever reads or
-    by a run; what `add` or `append` wrote is among it behind `await refresh()`. `plain` is the session underneath.
+    writes here or by a run; what others wrote since is among it behind `await refresh()`. `plain` is the session
+    underneath.
     """
 
     def __init__(
@@ -168,9 +174,21 @@ class AsyncSession:
 
     # Writing ----------------------------------------------------------------------------------
 
+    async def _written(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """What that write answers, once it is among what was last read."""
+
+        def write() -> T:
+            answer = work(*args, **kwargs)
+            # It is written, whether or not all can be read; whoever reads next is told.
+            with suppress(SutureError):
+                self.plain.refresh()
+            return answer
+
+        return await in_thread(write)
+
     async def add(self, message: Message, silent: bool = False) -> Message:
         """As `Session.add`; async callbacks are awaited."""
-        recorded = await in_thread(self.plain.append_message, message)
+        recorded = await self._written(self.plain.append_message, message)
         if not silent:
             await self.plain.listeners.tell_async(recorded)
         return recorded
@@ -182,11 +200,11 @@ class AsyncSession:
 
     async def append_message(self, message: Message) -> Message:
         """As `Session.append_message`."""
-        return await in_thread(self.plain.append_message, message)
+        return await self._written(self.plain.append_message, message)
 
     async def append(self, kind: str, body: object) -> Entry:
         """As `Session.append`."""
-        return await in_thread(self.plain.append, kind, body)
+        return await self._written(self.plain.append, kind, body)
 
     async def set(self, messages: Iterable[Message]) -> Self:
         """As `Session.set`."""
@@ -214,15 +232,15 @@ class AsyncSession:
 
     async def steer(self, text: str, expected_turn: str | None = None) -> str:
         """As `Session.steer`."""
-        return await in_thread(self.plain.steer, text, expected_turn)
+        return await self._written(self.plain.steer, text, expected_turn)
 
     async def deliver_report(self, name: str, session_id: str, status: str, report: str | None = None) -> Entry | None:
         """As `Session.deliver_report`."""
-        return await in_thread(self.plain.deliver_report, name, session_id, status, report)
+        return await self._written(self.plain.deliver_report, name, session_id, status, report)
 
     async def interrupt(self, reason: str | None = None, by: str | None = None) -> Entry:
         """As `Session.interrupt`."""
-        return await in_thread(self.plain.interrupt, reason, by)
+        return await self._written(self.plain.interrupt, reason, by)
 
     async def export(self, format: str) -> object:
         """As `Session.export`."""
@@ -230,7 +248,7 @@ class AsyncSession:
 
     async def erase(self, entry_id: str) -> None:
         """As `Session.erase`."""
-        await in_thread(self.plain.erase, entry_id)
+        await self._written(self.plain.erase, entry_id)
 
     async def verify(self, watch: Watch | None = None) -> Verified:
         """As `Session.verify`; `watch` is called in a worker thread."""
@@ -238,7 +256,10 @@ class AsyncSession:
 
     async def fork(self, at: int | None = None, id: str | None = None) -> AsyncSession:
         """As `Session.fork`."""
-        return AsyncSession.of(await in_thread(self.plain.fork, at, id))
+        fork = AsyncSession.of(await in_thread(self.plain.fork, at, id))
+        with suppress(SutureError):
+            await fork.refresh()
+        return fork
 
     async def approve(
         self,
@@ -249,13 +270,13 @@ class AsyncSession:
         digest: str | None = None,
     ) -> Entry | None:
         """As `Session.approve`."""
-        return await in_thread(self.plain.approve, call, note, by, arguments, digest)
+        return await self._written(self.plain.approve, call, note, by, arguments, digest)
 
     async def deny(
         self, call: str, note: str | None = None, by: str | None = None, digest: str | None = None
     ) -> Entry | None:
         """As `Session.deny`."""
-        return await in_thread(self.plain.deny, call, note, by, digest)
+        return await self._written(self.plain.deny, call, note, by, digest)
 
     async def settle(
         self,
@@ -266,4 +287,4 @@ class AsyncSession:
         force: bool = False,
     ) -> Entry:
         """As `Session.settle`."""
-        return await in_thread(self.plain.settle, call, outcome, content, by, force)
+        return await self._written(self.plain.settle, call, outcome, content, by, force)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from suture.entries import Draft, Entry
@@ -31,6 +31,7 @@ class Handle:
             self.state = State()
             self._whole: State | None = None  # from the beginning, once somebody asks for what a compaction hides
             self._opened = False
+            self._written = 0
 
     @property
     def store(self) -> Store:
@@ -93,4 +94,20 @@ class Handle:
             made = decide(state)
             return state.head, () if made is None else (made,)
 
-        return next(iter(self.log.append_on(lambda: self._read(look))), None)
+        written = self.log.append_on(lambda: self._read(look))
+        self._know(written)
+        return next(iter(written), None)
+
+    def _know(self, written: Sequence[Entry]) -> None:
+        """Take in what was written here; it has not to be read where it stands right behind what was."""
+        if not written:
+            return
+        with self.lock:
+            self._written = max(self._written, written[-1].seq)
+            if self._opened and written[0].seq == self.state.head + 1:
+                self.state.fold(written)
+
+    def catch_up(self) -> None:
+        """Read, unless all is known up to what was written here last."""
+        if not self._opened or self.state.head < self._written:
+            self.refresh()

@@ -143,7 +143,9 @@ class Session(Reading, Editing, Deciding):
         return written
 
     def _append(self, made: Draft) -> int:
-        return self.log.append((made,))
+        last = self.log.append((made,))
+        self._know((made.at_seq(last),))
+        return last
 
     # Inbox ------------------------------------------------------------------------------------
 

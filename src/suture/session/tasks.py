@@ -181,7 +181,7 @@ class AsyncSession:
             answer = work(*args, **kwargs)
             # It is written, whether or not all can be read; whoever reads next is told.
             with suppress(SutureError):
-                self.plain.refresh()
+                self.plain.catch_up()
             return answer
 
         return await in_thread(write)

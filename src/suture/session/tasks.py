@@ -234,6 +234,10 @@ class AsyncSession:
         """As `Session.steer`."""
         return await self._written(self.plain.steer, text, expected_turn)
 
+    async def link_child(self, name: str, id: str | None = None) -> AsyncSession:
+        """As `Session.link_child`."""
+        return AsyncSession.of(await self._written(self.plain.link_child, name, id))
+
     async def deliver_report(self, name: str, session_id: str, status: str, report: str | None = None) -> Entry | None:
         """As `Session.deliver_report`."""
         return await self._written(self.plain.deliver_report, name, session_id, status, report)

@@ -14,9 +14,10 @@ import pytest
 import suture
 from suture import AsyncSession, Session, User
 from suture.entries import Draft
-from suture.errors import SessionNotFound, WrongKey
+from suture.errors import Corrupt, SessionNotFound, WrongKey
 from suture.stores import EncryptedStore, MemoryStore, SqliteStore, Store
 from suture.stores.base import link, start_of
+from suture.testing import ScriptedModel
 from tests.agent.kept import MANY, Jsonl, Keeping, Kept, Sqlite, hand_at
 from tests.postgres import at_place
 from tests.rules.logs import AT
@@ -331,6 +332,83 @@ def test_a_log_without_its_seal_is_no_log_without_a_key(keyed: Keeping) -> None:
         harmed(keyed, chained_anew_without_its_seal)
 
 
+def changed_and_unsealed(now: Kept) -> None:
+    now.set(3, body=b"{}")
+    now.rows["s"].seal = b""
+
+
+READS: list[Callable[[Session], object]] = [
+    lambda session: session.messages,
+    lambda session: session.entries(after=2),
+    lambda session: session.request("anthropic"),
+    lambda session: session.export("anthropic"),
+    lambda session: session.approve("1:0"),
+    lambda session: session.fork().messages,
+    lambda session: session.fork(at=MANY - 1).messages,
+    lambda session: suture.Agent(ScriptedModel([{"text": "It was used."}]), session).run("Go on."),
+]
+
+
+@pytest.mark.parametrize("read", READS)
+def test_under_a_key_nothing_is_used_that_was_changed(keyed: Keeping, read: Callable[[Session], object]) -> None:
+    """Whoever reads is told which entry it is; no run goes on from it, and a fork from before it does."""
+    with closing(keyed.store()) as store:
+        with keyed.changing() as now:
+            now.set(3, body=b'{"n":"swapped"}')
+        with pytest.raises(Corrupt, match=r"entry 3 \(note, id 's3'\) is not what was written there.* fork\(at=2\)"):
+            read(Session(store, "s"))
+        assert "It was used." not in str([entry.body for entry in store.read("s")])
+        before = Session(store, "s").fork(at=2)
+        suture.Agent(ScriptedModel([{"text": "From before."}]), before).run("Go on.")
+        assert [message.text for message in Session(store, before.id)] == ["Go on.", "From before."]
+
+
+@pytest.mark.parametrize(
+    ("harm", "words"),
+    [
+        (lambda now: now.set(1, body=b"{}"), "entry 1 .*is not what was written there.*restore a backup[.]"),
+        (lambda now: now.drop(3), "entry 3 is missing"),
+        (lambda now: now.drop(1), "entry 1 is missing"),
+        (lambda now: now.place(e3=4, e4=3), "entry 3 "),
+        (copy_from_another, "entry 3 "),
+        (changed_and_chained_anew, "entry 3 "),
+        (changed_and_unsealed, "entry 3 "),
+    ],
+    ids=["first", "removed", "first removed", "exchanged", "copied", "chained anew", "with its seal taken off"],
+)
+def test_under_a_key_an_entry_stands_where_it_was_written(keyed: Keeping, harm: Harm, words: str) -> None:
+    """What was removed, moved or chained anew is no log to go on from; a session beside it is."""
+    with keyed.changing() as now:
+        harm(now)
+    with closing(keyed.store()) as store:
+        with pytest.raises(Corrupt, match=words):
+            Session(store, "s").refresh()
+        assert len(Session(store, "t").entries()) == MANY
+
+
+def test_under_a_key_what_came_since_is_looked_at_as_well(keyed: Keeping) -> None:
+    """A handle that has read on knows where the next entry stands, and finds one that was changed before it read it."""
+    with closing(keyed.store()) as store:
+        session = Session(store, "s")
+        assert len(session.entries()) == MANY
+        session.append("note", {"n": 9})
+        assert [entry.data for entry in session.entries(after=MANY)] == [{"n": 9}]
+        store.append("s", [Draft("s10", "note", AT, b"{}")])
+        with keyed.changing() as now:
+            now.set(10, body=b'{"n":"swapped"}')
+        with pytest.raises(Corrupt, match="entry 10 "):
+            session.refresh()
+
+
+def test_without_a_key_it_is_verify_that_finds_it(plain: Keeping) -> None:
+    """Without a key, or under another than that of the store, reading holds nothing to a chain."""
+    with plain.changing() as now:
+        now.set(3, body=b"{}")
+    for key in (None, KEY):
+        with closing(plain.store(key=key)) as store:
+            assert len(Session(store, "s").entries()) == MANY
+
+
 # Forks ----------------------------------------------------------------------------------------
 
 
@@ -502,7 +580,7 @@ ODD_SESSIONS = [
 @pytest.mark.parametrize("odd", ODD_ENTRIES)
 @pytest.mark.parametrize("key", [None, KEY])
 def test_an_entry_with_odd_values_is_named(odd: str, key: bytes | None, tmp_path: Path) -> None:
-    """Whatever stands in a row, `verify` says which entry was changed, and the log can be read."""
+    """Whatever stands in a row, `verify` says which entry was changed; without a key the log can be read."""
     hand = Sqlite(f"sqlite:///{tmp_path}/s.db")
     kept = Keeping(hand, key)
     hand(f"UPDATE entries SET {odd} WHERE session = (SELECT key FROM sessions WHERE id = 's') AND seq = 3")
@@ -510,7 +588,8 @@ def test_an_entry_with_odd_values_is_named(odd: str, key: bytes | None, tmp_path
     assert found.problem is not None
     assert found.problem.seq in (1, 3)
     with closing(kept.store()) as store:
-        Session(store, "s").request("anthropic")
+        with contextlib.nullcontext() if key is None else pytest.raises(Corrupt, match=f"entry {found.problem.seq} "):
+            Session(store, "s").request("anthropic")
         assert Session(store, "t").findings() == []
 
 

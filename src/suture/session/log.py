@@ -16,6 +16,7 @@ import msgspec
 import suture.stores.rules as rules
 from suture.entries import Draft, Entry, Fork, draft, lost, mark, read
 from suture.errors import ConfigurationError, Conflict, Corrupt, InvalidEdit, SessionNotFound
+from suture.session.checking import CheckedReading
 from suture.session.clock import new_id, now
 from suture.session.near import did_you_mean, not_found
 from suture.stores.base import Claim, Meta, SessionInfo, Store, boundary_of, key_of
@@ -78,6 +79,7 @@ class SessionLog:
     def __init__(self, store: Store, session_id: str) -> None:
         self.store = store
         self.session_id = session_id
+        self._kept = CheckedReading(store)
         # None ever changes: what a session was forked off and whether it is encrypted, known once it has an entry, and what
         # it shares.
         self._is_known = False
@@ -98,12 +100,13 @@ class SessionLog:
         Raises:
             SessionNotFound: what is to be read lies in a session that this one was forked off, and that is gone.
             ConfigurationError: it is encrypted, and the store is not.
+            Corrupt: it is kept under the key of the store, and an entry is not what was written there.
         """
         return without_gaps(self._read(after, limit), max(after, 0))[:limit]
 
     def _read(self, after: int, limit: int | None) -> list[Entry]:
         if not self._is_known and after <= 0:
-            entries = self.store.read(self.session_id, 0, limit)
+            entries = self._kept.read(self.session_id, 0, limit)
             if not entries or self._learn(entries[0]) is None:
                 self._require_open()
                 return entries
@@ -111,7 +114,7 @@ class SessionLog:
         self._require_open()
         found = self._read_past(after, limit) if after < self._offset else []
         left = None if limit is None else limit - len(found)
-        own = self.store.read(self.session_id, max(after - self._offset, 0), left) if left != 0 else []
+        own = self._kept.read(self.session_id, max(after - self._offset, 0), left) if left != 0 else []
         return found + [shifted(entry, self._offset) for entry in own]
 
     def _read_past(self, after: int, limit: int | None) -> list[Entry]:
@@ -122,7 +125,7 @@ class SessionLog:
             if wanted <= 0:
                 continue
             # Where an entry cannot be read, one that is not shared comes with the rest.
-            entries = [one for one in self.store.read(session_id, start - offset, wanted) if one.seq <= upto - offset]
+            entries = [one for one in self._kept.read(session_id, start - offset, wanted) if one.seq <= upto - offset]
             last = entries[-1].seq if entries else start - offset
             if last < start - offset + wanted:
                 raise self._gone(session_id, f"holds {last} of the {upto - offset} entries")
@@ -132,7 +135,7 @@ class SessionLog:
     def origin(self) -> Fork | None:
         """Where the session was forked off; None when it was not, or has no entry yet."""
         if not self._is_known:
-            for first in self.store.read(self.session_id, 0, 1):
+            for first in self._kept.read(self.session_id, 0, 1):
                 self._learn(first)
         return self._origin
 
@@ -168,7 +171,7 @@ class SessionLog:
             fork = self.origin()
             while fork is not None:
                 parent, upto = fork.parent, fork.at
-                first = self.store.read(parent, 0, 1)
+                first = self._kept.read(parent, 0, 1)
                 if not first:
                     raise self._gone(parent, "is not in the store")
                 fork = origin_of(parent, first[0])

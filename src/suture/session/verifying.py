@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from suture.entries import Entry, Fork
 from suture.errors import Corrupt
-from suture.session.chains import Problem, Walk, follows, walk
+from suture.session.chains import Problem, Walk, follows, is_kept_under, walk
 from suture.session.log import origin_of
 from suture.session.near import not_found
 from suture.stores.base import KEY_ID, SessionInfo, Store, innermost, key_id, key_of, seal, start_of
@@ -93,13 +93,9 @@ class _Verifying:
         )
 
     def _require_key(self, info: SessionInfo) -> None:
-        """Return when the session is kept under the key, or seems to be: without its seal it is still chained under it."""
-        if info.seal[:KEY_ID] == key_id(self._key):
-            return
-        first = _first(self._kept, info.id)
-        if not info.seal and first is not None and follows(start_of(info.id), 1, first, self._key):
-            return
-        raise wrong_key(info.id, info.seal, self._key)
+        """Return when the session is kept under the key, or seems to be."""
+        if not is_kept_under(self._kept, info, self._key):
+            raise wrong_key(info.id, info.seal, self._key)
 
     def _at_the_end(self, info: SessionInfo, own: Walk) -> Problem | None:
         """What is wrong with the end of a chain that holds, going by what the session's row says of it."""

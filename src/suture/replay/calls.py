@@ -16,6 +16,7 @@ from suture.entries import (
     ToolStarted,
     call_digest,
     call_key,
+    call_marks,
     is_repeatable,
     is_time,
 )
@@ -101,6 +102,11 @@ class Call:
         """The call is another one, by an edit: what was made of the old one says nothing of it."""
         self.call = call
         self.correction = self.request = self.decision = None
+
+    @property
+    def all_marks(self) -> tuple[str, ...]:
+        """All marks that its answer closes."""
+        return call_marks(self.key, self.request.body.expires if self.request is not None else None)
 
     @property
     def answered(self) -> bool:

@@ -512,6 +512,9 @@ class State:
                 return name not in self.inbox
             case "settled":
                 return True
+            case "expires":
+                asked = ((one.key, one.request.body.expires) for one in self.waiting_calls() if one.request)
+                return name not in {f"{key}:{expires}" for key, expires in asked}
             case "approval" | "decided":
                 status = "parked" if kind == "approval" else "decided"
                 return call is None or call.refused is not None or call.status != status

@@ -21,7 +21,6 @@ from suture.entries import (
     Linked,
     MessageBody,
     Steer,
-    call_marks,
     draft,
     mark,
     read,
@@ -118,7 +117,7 @@ class Session(Reading, Editing, Deciding):
         """A draft that closes what was open about the call that it answers, if it answers one."""
         message = body.message
         call = state.answered_by(message, body.key) if isinstance(message, ToolResult) else None
-        return draft(id, now(), body, (), call_marks(call.key) if call is not None else ())
+        return draft(id, now(), body, (), call.all_marks if call is not None else ())
 
     def append(self, kind: str, body: object) -> Entry:
         """Append an entry of the host's own kind; `body` is JSON, or bytes of JSON that are kept as they are. A body of

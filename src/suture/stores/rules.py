@@ -10,7 +10,6 @@ import hmac
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 
 import msgspec
 
@@ -27,11 +26,10 @@ from suture.errors import (
     WrongKey,
 )
 from suture.stores.base import KEY_ID, STATUSES, Claim, Meta, SessionInfo, Status, key_id, seal
+from suture.stores.base import utc as utc
 from suture.stores.owner import is_dead, pid_here
 
 NO_META = b"{}"
-
-_LAST_TIME = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 
 
 # Appends --------------------------------------------------------------------------------------
@@ -281,9 +279,3 @@ def is_listed(info: SessionInfo, status: Status | None, meta: Meta | None) -> bo
 
 def _holds(meta: Mapping[str, object], wanted: Meta) -> bool:
     return all(key in meta and canonical(meta[key]) == canonical(value) for key, value in wanted.items())
-
-
-def utc(seconds: float) -> str:
-    """A time of the store's clock as entries write it: UTC, ISO 8601; the nearest one for what no clock shows."""
-    seconds = min(max(seconds, 0.0), _LAST_TIME)
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -12,16 +12,16 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias, get_args
+from typing import Any, NamedTuple, TypeAlias
 
 import apsw
 import msgspec
 
 import suture.stores.rules as rules
 from suture.canonical import canonical
-from suture.entries import Draft, Entry, MarkKind
+from suture.entries import Draft, Entry
 from suture.errors import Conflict
-from suture.stores.base import Claim, Meta, SessionInfo, Status, boundary_of, link, seal, status_of
+from suture.stores.base import STATUS_KINDS, Claim, Meta, SessionInfo, Status, boundary_of, link, seal, status_of
 from suture.stores.database import Database
 
 VERSIONS = (
@@ -121,7 +121,7 @@ _NEW_MARK = "INSERT OR REPLACE INTO marks VALUES (?, ?, ?)"
 _ONE_OF_EACH = " UNION ALL ".join(
     f"SELECT * FROM (SELECT mark FROM marks WHERE session = :key AND mark >= '{kind}:' AND mark < '{kind};' LIMIT 1)"
     f" UNION ALL SELECT mark FROM marks WHERE session = :key AND mark = '{kind}'"
-    for kind in get_args(MarkKind)
+    for kind in STATUS_KINDS
 )
 _HEAD = "SELECT head FROM sessions WHERE id = ?"
 _ALL_ENTRIES = "SELECT (SELECT entries FROM deleted) + (SELECT coalesce(sum(head), 0) FROM sessions)"

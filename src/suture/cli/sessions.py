@@ -47,9 +47,11 @@ def sessions(
 
     A VALUE of --meta is JSON, such as 7 or true; what is no JSON is a text.
     """
+    from suture.session import as_read
+
     wanted = dict(map(_pair, meta))
     with opened(url) as store:
-        found = list(islice(_all(store, status, wanted, after, limit), limit))
+        found = [as_read(store, info) for info in islice(_all(store, status, wanted, after, limit), limit)]
     if as_json:
         print_json({"sessions": [info_document(info) for info in found]})
         return FINE

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from suture.entries import MarkKind
 from suture.errors import Corrupt, SessionNotFound
+from suture.session.log import SessionLog
 from suture.session.plain import Session
 from suture.session.waiting import Approval, StartedCall
 from suture.stores.base import SessionInfo, Store, statuses_with
@@ -28,6 +29,16 @@ def open_approvals(store: Store) -> list[tuple[str, Approval]]:
 def unknown_outcomes(store: Store) -> list[tuple[str, StartedCall]]:
     """The calls of unknown outcome in all sessions of a store, each with its session's id; else as `open_approvals`."""
     return _across(store, "started", lambda session: session.unknown_outcomes())
+
+
+def as_read(store: Store, info: SessionInfo) -> SessionInfo:
+    """What a listing shows of a session, under the positions that its readers see: of a fork with what it shares. It costs
+    a read of the first entry. One that cannot be read is as the store has it.
+    """
+    try:
+        return SessionLog(store, info.id).as_read(info)
+    except (Corrupt, SessionNotFound):
+        return info
 
 
 def _across(store: Store, kind: MarkKind, read_one: Callable[[Session], list[T]]) -> list[tuple[str, T]]:

@@ -191,7 +191,11 @@ class SessionLog:
     def info(self) -> SessionInfo | None:
         """What the store knows of the session, under positions of the log."""
         info = self.store.info(self.session_id)
-        if info is None or info.head == 0 or (origin := self.origin()) is None:
+        return None if info is None else self.as_read(info)
+
+    def as_read(self, info: SessionInfo) -> SessionInfo:
+        """What the store said of the session, under positions of the log."""
+        if info.head == 0 or (origin := self.origin()) is None:
             return info
         marks = {name: seq + origin.at for name, seq in info.marks.items()}
         if origin.compaction is not None and 1 <= origin.compaction <= origin.at:

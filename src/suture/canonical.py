@@ -23,10 +23,14 @@ def canonical(value: object) -> bytes:
     """The value as canonical JSON.
 
     Raises:
-        NotJson: it holds something that is not JSON, a non-finite number, or more than 200 levels.
+        NotJson: it holds something that is not JSON, a non-finite number, an integer of thousands of digits, or more
+            than 200 levels.
     """
     require_json(value)
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    try:
+        text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except ValueError as error:  # all that is left: an integer with more digits than Python reads
+        raise NotJson(f"{error}. Pass such a number as a text.") from error
     return text.encode("utf-8", "surrogatepass")
 
 

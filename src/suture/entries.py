@@ -26,7 +26,7 @@ from typing import ClassVar, Literal, TypeAlias
 import msgspec
 
 from suture.canonical import MAX_DEPTH, digest
-from suture.errors import Corrupt, NotJson
+from suture.errors import Corrupt, InvalidEdit, NotJson
 from suture.messages import Assistant, Message, Part, ToolCall, ToolResult, Usage, User, encode, with_known_parts
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
@@ -288,7 +288,7 @@ class Carried(_Body, frozen=True, gc=False, omit_defaults=True):
     `last` is the last assistant message with its seq, `behind` the seqs of the messages that followed it, `steps` how many
     there were since the last user message, whose id is `turn`; `strays` are results without a call, `inbox` the messages
     that wait; `linked` and `reported` are the children, by session id; `marks` the open ones; `begun` is the seq of the
-    last reset.
+    last reset, `gap` that of the last entry which is gone and may have been an answer.
     """
 
     run: str | None = None
@@ -308,6 +308,7 @@ class Carried(_Body, frozen=True, gc=False, omit_defaults=True):
     result: ChildResult | None = None
     marks: dict[str, int] = {}
     begun: int = 0
+    gap: int = 0
 
 
 class Compacted(_Body, frozen=True, gc=False, omit_defaults=True):
@@ -427,17 +428,28 @@ Wanted: TypeAlias = tuple[Body, tuple[str, ...], tuple[str, ...]]
 
 
 def draft(id: str, at: str, body: Body, opens: tuple[str, ...] = (), closes: tuple[str, ...] = ()) -> Draft:
-    """A draft of one of suture's own kinds.
+    """A draft of one of suture's own kinds, which is read again as it was given.
 
     Raises:
-        NotJson: something in it is nested too deep to be read again.
+        NotJson: something in it is no JSON, or nested too deep to be read again.
+        InvalidEdit: something in it is of another type than its field, so that nobody could read it again.
     """
-    kind, encoded = _KIND_OF[type(body)], encode(body)
+    kind = _KIND_OF[type(body)]
+    try:
+        encoded = encode(body)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise NotJson(f"This {kind} cannot be written down: {error}.") from error
     if _is_deeper(encoded, body.levels):
         raise NotJson(
             f"This {kind} is nested deeper than {body.levels} levels, and was not written down. Flatten what it holds."
         )
-    return Draft(id, kind, at, encoded, opens, closes)
+    made = Draft(id, kind, at, encoded, opens, closes)
+    try:
+        read(made.at_seq(0))
+    except Corrupt as error:
+        # A frozen struct checks no types, and an entry that cannot be read counts for nothing: it would be lost in silence.
+        raise InvalidEdit(f"This {kind} could not be read again, and was not written down: {error.__cause__}.") from error
+    return made
 
 
 def read(entry: Entry) -> Body | None:

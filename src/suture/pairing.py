@@ -22,7 +22,7 @@ from suture.messages import Assistant, Message, ToolCall, ToolResult
 from suture.stand_ins import is_stand_in
 
 
-class Answer(NamedTuple):
+class Answer(msgspec.Struct, frozen=True, gc=False, order=True):
     """A result, and the position of its message."""
 
     position: int
@@ -30,8 +30,8 @@ class Answer(NamedTuple):
 
 
 class Turn(msgspec.Struct, gc=False, eq=False):
-    """The calls of one assistant message and what answered each, in call order; `settled` are those with a real answer, or
-    dropped: they want none any more.
+    """The calls of one assistant message and what answered each, in call order; `settled` says of each whether it
+    has a real answer, or was dropped: it wants none any more.
 
     `is_whole` says that each answer stands directly behind the turn, in call order and under its call's own id.
     """
@@ -39,7 +39,7 @@ class Turn(msgspec.Struct, gc=False, eq=False):
     position: int
     calls: Sequence[ToolCall]
     answers: list[Answer | None]
-    settled: set[int] = msgspec.field(default_factory=set)
+    settled: bytearray
     is_whole: bool = False
 
     def unanswered(self) -> list[int]:
@@ -47,7 +47,7 @@ class Turn(msgspec.Struct, gc=False, eq=False):
         return [index for index, answer in enumerate(self.answers) if answer is None]
 
 
-class Answers(NamedTuple):
+class Answers(msgspec.Struct, frozen=True, gc=False):
     """The result answers that call; `loser` is the answer that it displaced."""
 
     turn: Turn
@@ -55,7 +55,7 @@ class Answers(NamedTuple):
     loser: Answer | None
 
 
-class Repeats(NamedTuple):
+class Repeats(msgspec.Struct, frozen=True, gc=False):
     """The call was answered before, and what is there stays."""
 
     turn: Turn
@@ -96,7 +96,7 @@ class _Wanting:
             turn, indexes = self.turns[-1]
             while indexes:
                 index = indexes[0]
-                if index not in turn.settled and not (self.bare and turn.answers[index]):
+                if not turn.settled[index] and not (self.bare and turn.answers[index]):
                     return turn, index
                 indexes.popleft()
             self.turns.pop()
@@ -120,7 +120,7 @@ class Pairing:
 
     def add_turn(self, position: int, calls: Sequence[ToolCall], *, adopt: bool = True) -> Turn:
         """A turn. With `adopt` its calls take results of their ids that came before them."""
-        turn = self.turns[position] = Turn(position, calls, [None] * len(calls))
+        turn = self.turns[position] = Turn(position, calls, [None] * len(calls), bytearray(len(calls)))
         for index in range(len(calls)):
             self._add_call(turn, index, adopt=adopt)
         return turn
@@ -137,6 +137,7 @@ class Pairing:
         """One more call of a turn that is there; its index. It takes a result of its id that came before it."""
         turn.calls = (*turn.calls, call)
         turn.answers.append(None)
+        turn.settled.append(False)
         turn.is_whole = False
         self._add_call(turn, len(turn.calls) - 1, adopt=True)
         return len(turn.calls) - 1
@@ -152,7 +153,7 @@ class Pairing:
     def drop(self, turn: Turn, index: int) -> None:
         """The call at that index is gone, and what answered it; no result answers it any more."""
         turn.answers[index] = None
-        turn.settled.add(index)
+        turn.settled[index] = True
 
     def restate(self, turn: Turn, index: int, result: ToolResult) -> None:
         """What answers the call has other words now."""
@@ -182,7 +183,7 @@ class Pairing:
             if result.name and result.name != call.name:
                 return False
             answers.append(Answer(at, result))
-        turn = self.turns[position] = Turn(position, calls, answers, is_whole=True)
+        turn = self.turns[position] = Turn(position, calls, answers, bytearray(len(calls)), is_whole=True)
         for index, call in enumerate(calls):
             self._read(call.id)
             self._unread[call.id] = turn, index
@@ -204,14 +205,14 @@ class Pairing:
     def _read(self, key: str) -> None:
         """Look at the call under that id, now that more comes under it."""
         at = self._unread.pop(key, None)
-        if at is None or at[1] in at[0].settled:  # noted when it was
+        if at is None or at[0].settled[at[1]]:  # noted when it was
             return
         turn, index = at
         held = turn.answers[index]
         if held is None or is_stand_in(held.result):
             self._want(key, turn, index)
         else:
-            turn.settled.add(index)
+            turn.settled[index] = True
             self._answered[key] = at
 
     def add_result(self, position: int, result: ToolResult) -> Landing:
@@ -233,7 +234,7 @@ class Pairing:
         repeats = last[0].position > turn.position and (turn.answers[index] or is_same)
         return None if repeats else found
 
-    def answer(self, turn: Turn, index: int, position: int, result: ToolResult) -> Landing:
+    def answer(self, turn: Turn, index: int, position: int, result: ToolResult) -> Answers | Repeats:
         """A result that names its call by key: the first real one stays."""
         held = turn.answers[index]
         if held is not None and (not is_stand_in(held.result) or is_stand_in(result)):
@@ -278,7 +279,7 @@ class Pairing:
         turn.answers[index] = answer
         turn.is_whole = False
         if not is_stand_in(answer.result):
-            turn.settled.add(index)
+            turn.settled[index] = True
             at = turn, index
             for key in _keys(turn.calls[index]):
                 unread = self._unread.get(key)

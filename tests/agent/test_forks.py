@@ -124,7 +124,7 @@ def test_what_closes_a_call_says_what_the_log_knows(at: int, key: str, words: st
     """Not run, withdrawn and may have run are told apart, and a call of which nothing is known was never 'not run'."""
     fork = put(MemoryStore(), "s", eventful()).fork(at)
     state = fork.refresh()
-    answer = state.calls[key].turn.paired.answers[state.calls[key].slot]
+    answer = state.calls[key].paired.answers[state.calls[key].slot]
     assert answer is not None
     assert words in answer.result.text
     assert answer.position == at + 1

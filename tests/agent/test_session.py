@@ -284,8 +284,21 @@ REFUSALS: list[tuple[str, Callable[[Session], object], type[Exception], str]] = 
     ("a message that is none", lambda s: s.append("message", {"message": {"role": "wizard"}}), suture.InvalidEdit, "The body is no message: Invalid value 'wizard' - at `$.message.role`. `append_message` takes one that is."),
     ("words that are no message", lambda s: s.add("hi"), suture.InvalidEdit, "'hi' is no message. `suture.load_messages` reads those of a wire format; `suture.User.of(text)` makes one."),  # type: ignore[arg-type]
     ("a wire message", lambda s: s.append_message({"role": "user"}), suture.InvalidEdit, "{'role': 'user'} is no message."),  # type: ignore[arg-type]
+    ("a text in the place of parts", lambda s: s.add(User("hi")), suture.NotJson, "$.parts: str is no tuple of parts; `User.of(...)` makes one."),  # type: ignore[arg-type]
+    ("nothing in the place of parts", lambda s: s.add(User(None)), suture.NotJson, "$.parts: NoneType is no tuple of parts; `User.of(...)` makes one."),  # type: ignore[arg-type]
+    ("a message under a number", lambda s: s.add(User.of("hi", id=7)), suture.NotJson, "Expected `str | null`, got `int` - at `$.id`"),  # type: ignore[arg-type]
+    ("a call with no number", lambda s: s.add(Assistant((ToolCall("c2", "pay", {"total": float("nan")}),))), suture.NotJson, "$.parts[0].arguments.total: nan is no JSON number"),
+    ("messages, one of them none", lambda s: s.set([User.of("hi"), User("hi")]), suture.NotJson, "$.parts: str is no tuple of parts"),  # type: ignore[arg-type]
+    ("an approver who is a number", lambda s: s.approve("c1", by=42), suture.InvalidEdit, "This approval_decision could not be read again, and was not written down: Expected `str | null`, got `int` - at `$.by`."),  # type: ignore[arg-type]
+    ("a note that is no text", lambda s: s.deny("c1", note={"why": "no"}), suture.InvalidEdit, "Expected `str | null`, got `object` - at `$.note`."),  # type: ignore[arg-type]
+    ("an interrupt for a number", lambda s: s.interrupt(3), suture.InvalidEdit, "This interrupt could not be read again, and was not written down: Expected `str | null`, got `int` - at `$.reason`."),  # type: ignore[arg-type]
+    ("a report of a number", lambda s: s.deliver_report("kid", 7, "done"), suture.InvalidEdit, "Expected `str`, got `int` - at `$.session_id`."),  # type: ignore[arg-type]
+    ("an integer that no reader takes", lambda s: s.append("mine", 10**5000), suture.NotJson, "Pass such a number as a text."),
+    ("meta that no reader takes", lambda s: Session(s.store, "s", meta={"n": 10**5000}), suture.NotJson, "Pass such a number as a text."),
     ("a steer that is no text", lambda s: s.steer(None), suture.InvalidEdit, "A steer is a text, not None."),  # type: ignore[arg-type]
     ("a session under a number", lambda s: Session(s.store, 42), suture.ConfigurationError, "The id of a session is a text, not 42. Give str(...) of it."),  # type: ignore[arg-type]
+    ("a lease without an end", lambda s: suture.Agent(ScriptedModel([]), session=s, lease=float("inf")), suture.ConfigurationError, "lease a finite number of seconds above 0"),
+    ("a lease of no length", lambda s: suture.Agent(ScriptedModel([]), session=s, lease=float("nan")), suture.ConfigurationError, "lease a finite number of seconds above 0"),
     ("a blank prompt", lambda s: suture.Agent(ScriptedModel([]), session=s).run("  "), suture.ConfigurationError, "The prompt is blank."),
     ("a prompt while calls wait", lambda s: suture.Agent(ScriptedModel([]), session=s).run("hm"), suture.AwaitingApproval, "These calls wait for a person, or for `resume` once decided: 3:0 (pay)."),
 ]  # fmt: skip
@@ -352,6 +365,18 @@ def test_a_settlement_is_of_the_call_that_waits_for_one() -> None:
         suture.InvalidEdit, match=rf"The call {second} \(pay\) was settled as failed by bob before, and that"
     ):
         session.settle("c1", "completed")
+
+
+@pytest.mark.parametrize(
+    ("content", "text"), [("sent", "sent"), ({"order": 42}, '{"order":42}'), ([1, 2], "[1,2]"), (7, "7")]
+)
+def test_a_settlement_says_what_a_tool_could_have_said(content: object, text: str) -> None:
+    """An object is not taken for its keys; all that a tool may return reaches the model as if that had returned it."""
+    session = Session(MemoryStore(), "s")
+    session.settle(lost(session), "completed", content)
+    result, _ = session.replay()[2]
+    assert isinstance(result, ToolResult)
+    assert (result.text, result.synthetic) == (text, None)
 
 
 def test_a_settlement_that_came_second_is_not_tried_on_another_call() -> None:

@@ -11,6 +11,7 @@ from suture.entries import (
     ApprovalDecision,
     ApprovalRequest,
     Body,
+    Correction,
     Edit,
     Effect,
     Entry,
@@ -26,6 +27,7 @@ from suture.entries import (
     ToolStarted,
     call_digest,
     draft,
+    lost,
 )
 from suture.messages import Assistant, Message, Text, ToolCall, ToolResult, User
 from suture.replay import State
@@ -59,6 +61,18 @@ class Log:
         seq = len(self.entries) + 1
         self.entries.append(Entry(seq, f"e{seq}", kind, AT, body))
         return seq
+
+    def erased(self, kind: str = "message", opens: tuple[str, ...] = (), closes: tuple[str, ...] = ()) -> int:
+        seq = len(self.entries) + 1
+        self.entries.append(Entry(seq, f"e{seq}", kind, AT, b"", opens=opens, closes=closes, erased=b"hash"))
+        return seq
+
+    def lost(self) -> int:
+        self.entries.append(lost(len(self.entries) + 1))
+        return len(self.entries)
+
+    def correction(self, key: str, made: ToolCall) -> int:
+        return self.put(Correction(key, made.name, "{}", made, "host"))
 
     def message(self, message: Message, seen: int | None = None, key: str | None = None) -> int:
         return self.put(MessageBody(message, seen=seen, key=key))

@@ -28,6 +28,7 @@ from suture.entries import (
     ToolStarted,
     call_digest,
     is_over,
+    plain,
     read,
 )
 from suture.errors import Corrupt
@@ -108,20 +109,29 @@ class SlowReplay:
     """
 
     def __init__(self, entries: Iterable[Entry]) -> None:
-        self.begun = 0
+        self.begun = self.erased = 0
         self.hidden: list[Said] = []
         self.said: list[Said] = []
         self.recorded: dict[int, Message] = {}
         self.strays: list[int] = []
         self.gone: set[str] = set()
+        self.edited: list[tuple[int, int]] = []
         self.summary: str | None = None
         for entry in entries:
             self.take(entry)
 
     def take(self, entry: Entry) -> None:
+        self.seq = entry.seq
+        if entry.is_lost:
+            self.lost(entry.seq)
+            return
         try:
-            body, seq = read(entry), entry.seq
+            body, seq = None if entry.erased else read(entry), entry.seq
         except Corrupt:
+            self.unreadable(entry)
+            body = None
+        if body is None and entry.kind != "reset":
+            self.by_marks(entry)
             return
         call = next((one for one in self.calls() if one.key == getattr(body, "key", None)), None)
         match body:
@@ -148,8 +158,9 @@ class SlowReplay:
                 edits = body.call is None or (body.call.id, body.call.name) == (asked.call.id, asked.call.name)
                 if named and edits and not is_over(asked.expires, entry.at):
                     call.decision = body
-            case Correction(call=ToolCall() as corrected) if call and call.stage == "pending":
-                call.corrected = corrected
+            case Correction() if call and call.stage == "pending":
+                if body.call is None or body.call.id == call.made.id:
+                    call.corrected = body.call
             case Settlement() if call and call.stage == "started":
                 call.released = body.outcome == "released"
                 if not call.released:
@@ -167,14 +178,49 @@ class SlowReplay:
                         and not any(call.stage in ("parked", "decided", "started") for call in one.calls)
                     ):
                         self.drop(one)
-            case Reset():
+            case Reset() | None:
                 self.hidden, self.said, self.recorded, self.strays, self.summary = [], [], {}, [], None
+                self.edited = []
                 self.begun = seq
             case Compacted():
                 self.compacted(body)
             case Fork():
                 for open_ in [one for one in self.calls() if one.answer is None]:
                     self.give(open_, seq, ToolResult("", call_id=open_.made.id, id=CLOSED, synthetic=open_.why))
+
+    # What cannot be read ----------------------------------------------------------------------
+
+    def unreadable(self, entry: Entry) -> None:
+        """An entry that does not fit its kind: of a start and of what an approval is about it says enough."""
+        known = plain(entry.body)
+        for call in self.calls():
+            if isinstance(known, dict) and known.get("key") == call.key:
+                if entry.kind == "tool_started":
+                    call.started, call.released = ToolStarted(call.key, "external", 1, ""), False
+                elif entry.kind.startswith("approval_"):
+                    call.refused = True
+
+    def lost(self, seq: int) -> None:
+        """What is missing before that seq may have started any call, and answered the model."""
+        self.erased = seq
+        for call in self.calls():
+            if call.answer is None and call.started is None:
+                call.started = ToolStarted(call.key, "external", 1, "")
+
+    def by_marks(self, entry: Entry) -> None:
+        """An entry without a body that can be read says by its marks that a call was started or answered; what it says of
+        approvals and edits is doubtful, so the call is not run.
+        """
+        if entry.erased and entry.kind == "message" and not entry.closes:
+            self.erased = entry.seq
+        for call in self.calls():
+            opened = {kind for kind in ("started", "approval", "decided") if f"{kind}:{call.key}" in entry.opens}
+            closed = [one for one in entry.closes if one.endswith(f":{call.key}") and call.answer is None]
+            if "started" in opened:
+                call.started, call.released = ToolStarted(call.key, "external", 1, ""), False
+            call.refused |= bool(opened - {"started"}) or (bool(closed) and entry.kind in ("edit", "removal"))
+            if f"started:{call.key}" in closed and entry.kind in ("message", "settlement"):
+                self.give(call, entry.seq, ToolResult("", call_id=call.made.id, id=CLOSED, synthetic="lost"))
 
     # Which result answers which call ----------------------------------------------------------
 
@@ -281,6 +327,10 @@ class SlowReplay:
             return
         for call in left:
             self.forget(call)
+        if one not in self.hidden:
+            for call in touched:
+                self.note_edited(call)
+            self.edited += [(one.seq, self.seq) for _, same in calls if same is None]
         if one in self.hidden:  # changed where it is read, and nowhere else
             self.recorded[body.target] = new
             return
@@ -298,15 +348,25 @@ class SlowReplay:
         if one in self.said:
             self.said.remove(one)
 
+    def note_edited(self, call: Asked) -> None:
+        """What was said up to here, or up to its last result, may have been of a call that is another one now."""
+        reach = self.reach(call)
+        self.edited.append((min(reach), self.seq if call.answer is None else max(reach)))
+
+    def reach(self, call: Asked) -> list[int]:
+        """Where a call stands, with all results that came for it."""
+        return [turn_of(call), call.first_answered or turn_of(call), *call.came]
+
     def forget(self, call: Asked) -> None:
         if not self.is_hidden(call):
             self.gone.add(call.key)
+            self.note_edited(call)
         for seq in call.came:
             self.recorded.pop(seq, None)
 
     def compacted(self, body: Compacted) -> None:
         """Good is a boundary at a message, which parts neither a call from its result nor an answer from what it answers,
-        and leaves nothing open behind it.
+        leaves nothing open behind it, and does not go back behind the last one.
         """
         everything = [*self.hidden, *self.said]
         at = next((index for index, one in enumerate(everything) if one.seq == body.first_kept), None)
@@ -314,10 +374,10 @@ class SlowReplay:
             return
         before, kept = everything[:at], everything[at:]
         calls = [call for one in before for call in one.calls]
-        reaches = [[turn_of(one), one.first_answered or turn_of(one), *one.came] for one in self.calls()]
+        reaches = [*map(self.reach, self.calls()), *self.edited]
         ordered = max((one.seq for one in before), default=0) < body.first_kept <= min(one.seq for one in kept)
         parted = any(min(reach) < body.first_kept <= max(reach) for reach in reaches)
-        if ordered and not parted and not any(self.is_open(call) for call in calls):
+        if at >= len(self.hidden) and ordered and not parted and not any(self.is_open(call) for call in calls):
             self.hidden, self.said, self.summary = before, kept, body.summary
 
     # What there is ----------------------------------------------------------------------------
@@ -338,6 +398,8 @@ class SlowReplay:
         if call.released or call.stage in ("parked", "decided"):
             return True
         turn = next(one for one in (*self.hidden, *self.said) if call in one.calls)
+        if turn.seq <= self.erased:  # that may have been a turn, behind which nothing of this one runs
+            return False
         answers = [one for one in (*self.hidden, *self.said) if isinstance(one.message, Assistant)]
         return turn is (answers[-1] if turn.by_loop else self.said[-1] if self.said else None)
 
@@ -396,7 +458,8 @@ def short_of(message: Message, calls: Iterable[ToolCall]) -> Short:
 
 
 def result_in_short(result: ToolResult) -> Short:
-    return ("nothing", result.synthetic) if (result.id or "").startswith(NONE) else ("result", result.text)
+    is_none = (result.id or "").startswith(NONE) or result.synthetic == "lost"
+    return ("nothing", result.synthetic) if is_none else ("result", result.text)
 
 
 def in_short(messages: Iterable[Message]) -> list[Short]:

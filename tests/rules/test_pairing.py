@@ -34,7 +34,9 @@ def result(id: str, text: str, name: str | None = None) -> ToolResult:
 def answers(*messages: Message) -> list[list[str | None]]:
     """The text that answers each call, turn by turn."""
     pairing = pair(messages)
-    return [[answer and answer.result.text for answer in turn.answers] for turn in pairing.turns.values()]
+    return [
+        [answer.result.text if answer is not None else None for answer in turn.answers] for turn in pairing.turns.values()
+    ]
 
 
 @pytest.mark.parametrize(

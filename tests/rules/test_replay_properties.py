@@ -35,6 +35,10 @@ def on_some_key(draw: int, act: Callable[[Log, str], object]) -> Step:
 
 
 PICK = st.integers(0, 30)
+KINDS = st.sampled_from(
+    ["message", "tool_started", "approval_request", "approval_decision", "settlement", "edit", "removal", "weather"]
+)
+MARKS = st.sampled_from(["approval", "decided", "started", "settled"])
 STEPS: st.SearchStrategy[Step] = st.one_of(
     TEXTS.map(lambda text: lambda log: log.user(text)),
     TEXTS.map(lambda text: lambda log: log.message(System.of(text))),
@@ -52,7 +56,7 @@ STEPS: st.SearchStrategy[Step] = st.one_of(
     st.tuples(IDS, TEXTS).map(lambda pair: lambda log: log.result(*pair)),
     st.tuples(IDS, TEXTS).map(lambda pair: lambda log: log.message(ToolResult.of(pair[0], pair[1], error=True))),
     st.tuples(PICK, TEXTS).map(lambda pair: on_some_key(pair[0], lambda log, key: log.result("a", pair[1], key=key))),
-    PICK.map(lambda n: on_some_key(n, lambda log, key: log.started(key))),
+    PICK.map(lambda n: on_some_key(n, lambda log, key: log.started(key, ("external", "idempotent")[n % 2]))),
     PICK.map(lambda n: on_some_key(n, lambda log, key: log.asked(key, call("a", n=1)))),
     PICK.map(lambda n: on_some_key(n, lambda log, key: log.decided(n, key, call("a", n=1), n % 2 == 0))),
     PICK.map(lambda n: on_some_key(n, lambda log, key: log.settled(key, ("completed", "failed", "released")[n % 3]))),
@@ -72,6 +76,18 @@ STEPS: st.SearchStrategy[Step] = st.one_of(
     st.sampled_from(["completed", "max_steps", "interrupted"]).map(lambda status: lambda log: log.ended(status)),
     st.binary(max_size=8).map(lambda body: lambda log: log.raw("message", body)),
     st.just(lambda log: log.raw("weather", b"{}")),
+    st.just(lambda log: log.erased()),
+    st.just(lambda log: log.lost()),
+    PICK.map(lambda n: on_some_key(n, lambda log, key: log.correction(key, call("abc"[n % 3], n=2)))),
+    st.tuples(PICK, KINDS).map(
+        lambda pair: on_some_key(pair[0], lambda log, key: log.raw(pair[1], f'{{"key":"{key}"}}'.encode()))
+    ),
+    st.tuples(PICK, KINDS, MARKS).map(
+        lambda drawn: on_some_key(drawn[0], lambda log, key: log.erased(drawn[1], (f"{drawn[2]}:{key}",)))
+    ),
+    st.tuples(PICK, KINDS, MARKS).map(
+        lambda drawn: on_some_key(drawn[0], lambda log, key: log.erased(drawn[1], (), (f"{drawn[2]}:{key}",)))
+    ),
 )
 LOGS = st.lists(STEPS, max_size=14)
 

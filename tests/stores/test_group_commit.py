@@ -36,8 +36,6 @@ class Ledger:
             try:
                 write.answer, write.error = write.work(log), None
             except ValueError as error:
-                if len(writes) == 1:
-                    raise
                 write.error = error
         self.commits.append(log)
 
@@ -94,6 +92,23 @@ def test_a_refusal_is_told_to_its_writer_only(ledger: Ledger) -> None:
     with pytest.raises(ValueError, match="bad"):
         ledger.group.do(noting("bad"))
     assert ledger.group.do(noting("d")) == "D"
+
+
+def test_many_of_one_thread_are_one_commit(ledger: Ledger) -> None:
+    """Writes that one thread brings are committed together, behind what waited, and each has its own answer."""
+    with ThreadPoolExecutor(4) as pool:
+        first, second = ledger.held(pool, "a", "b")
+        many = pool.submit(ledger.group.do_each, [noting(name) for name in ("c", "bad", "d")])
+        _until(lambda: len(ledger.group._waiting) == 4)
+        ledger.go_on.set()
+        assert (first.result(30), second.result(30)) == ("A", "B")
+        c, bad, d = many.result(30)
+    assert (c, str(bad), d) == ("C", "bad", "D")
+    assert ledger.commits == [["a"], ["b", "c", "d"]]
+    ledger.failure = OSError("no")
+    assert [str(error) for error in ledger.group.do_each([noting("e"), noting("f")])] == ["no", "no"]
+    assert ledger.group.do_each([noting("g")]) == ["G"]
+    assert ledger.group.do_each([]) == []
 
 
 def test_a_commit_that_fails_fails_for_all(ledger: Ledger) -> None:

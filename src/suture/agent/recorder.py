@@ -16,6 +16,7 @@ from suture.entries import Draft, Entry
 from suture.errors import Conflict, Fenced, StoreError
 from suture.loop.asks import Overtaken, Written
 from suture.session.log import SessionLog
+from suture.session.together import append_together
 from suture.session.worker import in_thread
 from suture.stores.base import Claim
 from suture.stores.owner import this_owner
@@ -42,8 +43,8 @@ class Recorder:
         self._claim: Claim | None = None
         self._lock = threading.Lock()
 
-    def claim(self, head: int) -> list[Entry]:
-        """Claim the session; the entries behind `head`.
+    def claim(self) -> None:
+        """Claim the session.
 
         Raises:
             SessionBusy: a live runner has it.
@@ -51,8 +52,6 @@ class Recorder:
         sent = time.monotonic()
         self._claim = self.log.claim(self.owner, self.lease)
         self.deadline = sent + self.lease
-        self.head = head
-        return self.news()
 
     @property
     def epoch(self) -> int:
@@ -68,7 +67,18 @@ class Recorder:
         """Append under the claim, wherever the log ends; everything that is new with it."""
         self._raise_if_fenced()
         sent = time.monotonic()
-        last = self.log.append(drafts, epoch=self.epoch)
+        return self._appended(drafts, self.log.append(drafts, epoch=self.epoch), sent)
+
+    async def append_async(self, drafts: tuple[Draft, ...]) -> Written:
+        """As `append`; runs that append at the same time share a commit."""
+        self._raise_if_fenced()
+        sent = time.monotonic()
+        last = await append_together(self.log, drafts, epoch=self.epoch)
+        if last - len(drafts) > self.head:
+            return await in_thread(self._appended, drafts, last, sent)
+        return self._appended(drafts, last, sent)
+
+    def _appended(self, drafts: tuple[Draft, ...], last: int, sent: float) -> Written:
         self.deadline = max(self.deadline, sent + self.lease)
         return Written(self._written(drafts, last))
 

@@ -34,7 +34,7 @@ from suture.loop.jobs import Done, Happened, Job, ModelJob, SideJob, WaitJob
 from suture.session.worker import in_thread
 
 # Questions whose answer may take time: the store is asked, or the host's own code.
-_BLOCKING = (Append, AppendNext, AppendUnclaimed, Prepare, Recheck, Gate)
+_BLOCKING = (AppendNext, AppendUnclaimed, Prepare, Recheck, Gate)
 
 # A step of a run: what watchers are told, or what is to be awaited, whose result goes back in.
 _Step: TypeAlias = Event | Coroutine[object, None, object]
@@ -129,6 +129,8 @@ class TaskDriver:
                 self._start(job)
             case Stop(job):
                 self.board.stop(job)
+            case Append(drafts):
+                return await self.recorder.append_async(drafts)
             case _ if isinstance(question, _BLOCKING):
                 return await in_thread(answer_plain, question, self.work)
             case _:

@@ -85,7 +85,7 @@ def expired(state: State) -> Flow[list[Call]]:
 
 def is_refused(state: State, call: Call) -> bool:
     """Whether the next run has to answer the call with "was not run", since its authority is in doubt."""
-    return call.refused is not None and call.status != "started" and not call.answered and state.is_tail(call.turn)
+    return call.refused is not None and call.status != "started" and not call.answered and state.is_tail(call.seq)
 
 
 class Calls:
@@ -188,7 +188,7 @@ class Calls:
                 case _:
                     assert_never(call.status)
         yield from self._corrected(malformed, ready)
-        ready.sort(key=lambda item: (item.call.turn.seq, item.call.slot))
+        ready.sort(key=lambda item: (item.call.seq, item.call.slot))
         return [*ready, *self._reconcilable()]
 
     def _close_expired(self) -> Flow[None]:

@@ -80,7 +80,7 @@ def _resting_status(state: State) -> Status:
 
 def _unknown_in_tail(state: State) -> list[Call]:
     """The calls of unknown outcome that the model has not been told of."""
-    return [call for call in state.unknown_outcomes() if state.is_tail(call.turn)]
+    return [call for call in state.unknown_outcomes() if state.is_tail(call.seq)]
 
 
 class _Run:

@@ -1,6 +1,6 @@
-"""Replay: the fold (`state`), the conversation that it makes (`conversation`, in order in `timeline`, of `calls`), what
-is done about a call (`controls`), what edits do (`editing`), where a compaction parts it (`boundary`), and what may be sent
-(`view`).
+"""Replay: the fold (`state`) into what a log says (`facts`), the conversation that it makes (`conversation`, in order in
+`timeline`, of `calls`), what is done about a call (`controls`), what edits do (`editing`), where a compaction parts it
+(`boundary`), and what may be sent (`view`).
 """
 
 from suture.replay.boundary import contradicts_itself

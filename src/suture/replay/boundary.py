@@ -14,6 +14,7 @@ from suture.entries import Carried, CarriedCall, CarriedTurn, Compacted
 from suture.messages import Text, ToolCall, ToolResult, User
 from suture.pairing import Pairing
 from suture.replay.calls import Attempt, Block, Call, Decision, Request, TurnBlock, own
+from suture.replay.timeline import Timeline
 
 PREFACE = "The conversation before this point was summarised to save space. The summary:"
 
@@ -29,9 +30,9 @@ class Boundary(NamedTuple):
         """The message that stands for all before the boundary."""
         return User((Text(f"{PREFACE}\n\n{self.body.summary}"),), id=f"summary:{self.seq}")
 
-    def hides(self, turn: TurnBlock) -> bool:
-        """Whether the turn lies before the boundary."""
-        return turn.seq < self.body.first_kept
+    def hides(self, seq: int) -> bool:
+        """Whether that lies before the boundary."""
+        return seq < self.body.first_kept
 
 
 def wrong_boundary(first: int, blocks: list[Block], calls: Iterable[Call], open_calls: Iterable[Call]) -> str | None:
@@ -41,7 +42,7 @@ def wrong_boundary(first: int, blocks: list[Block], calls: Iterable[Call], open_
         return f"no message stands at entry {first}, from where it keeps the conversation"
     if any(block.seq > first for block in blocks[:at]) or any(block.seq < first for block in blocks[at:]):
         return f"an answer that was asked for before entry {first} stands behind it"
-    if still := next((call.key for call in open_calls if call.turn.seq < first), None):
+    if still := next((call.key for call in open_calls if call.seq < first), None):
         return f"the call {still} before entry {first} is still open"
     split = (call.key for call in calls if call.reach[0] < first <= call.reach[1])
     if parted := next(split, None):
@@ -57,27 +58,27 @@ def index_of(seq: int, blocks: list[Block]) -> int | None:
 # Calls over the boundary ----------------------------------------------------------------------
 
 
-def carried_turns(calls: Iterable[Call]) -> tuple[CarriedTurn, ...]:
+def carried_turns(calls: Iterable[Call], timeline: Timeline) -> tuple[CarriedTurn, ...]:
     """The turns with a call that no real result has answered, with what is known of those calls."""
-    bare = sorted((call for call in calls if call.slot not in call.turn.paired.settled), key=lambda call: call.turn.seq)
-    return tuple(_carried_turn(list(group)) for _, group in groupby(bare, key=lambda call: call.turn.seq))
+    bare = sorted((call for call in calls if not call.paired.settled[call.slot]), key=lambda call: call.seq)
+    return tuple(_carried_turn(timeline.turn(seq), list(group)) for seq, group in groupby(bare, key=lambda call: call.seq))
 
 
-def _carried_turn(calls: list[Call]) -> CarriedTurn:
-    turn = calls[0].turn
+def _carried_turn(turn: TurnBlock, calls: list[Call]) -> CarriedTurn:
     names, slots = tuple(call.name for call in turn.calls), tuple(call.slot for call in turn.calls)
     size = len(turn.paired.answers)
     is_plain = slots == tuple(range(size))
-    carried = tuple(_carried_call(call) for call in sorted(calls, key=lambda call: call.slot))
+    carried = tuple(_carried_call(turn, call) for call in sorted(calls, key=lambda call: call.slot))
     return CarriedTurn(
         turn.seq, turn.message, turn.by_loop, names, carried, () if is_plain else slots, 0 if is_plain else size
     )
 
 
-def _carried_call(call: Call) -> CarriedCall:
-    answer = call.turn.paired.answers[call.slot]
+def _carried_call(turn: TurnBlock, call: Call) -> CarriedCall:
+    held = turn.paired.answers[call.slot]
+    answer = (held.position, held.result) if held is not None else None
     known = call.correction, call.request, call.decision, call.attempt
-    is_added = call.by_loop is not call.turn.by_loop
+    is_added = call.by_loop is not turn.by_loop
     return CarriedCall(call.slot, answer, *known, call.released, call.refused, call.reason, is_added)
 
 
@@ -91,7 +92,7 @@ def contradicts_itself(carried: Carried, start: int) -> bool:
     placed = *carried.strays, *carried.inbox.values(), *((carried.last,) if carried.last is not None else ())
     return (
         not all(0 < seq <= start for seq in (*seqs, *carried.behind, *(seq for seq, _ in placed)))
-        or not 0 <= carried.begun <= start
+        or not (0 <= carried.begun <= start and 0 <= carried.gap <= start)
         or carried.steps < 0
         or len(set(seqs)) < len(seqs)
         or sum(max(one.size - len(one.message.calls), 0) for one in carried.turns) > _MOST_GAPS
@@ -122,19 +123,18 @@ def restored_turns(carried: Carried, pairing: Pairing) -> Iterator[TurnBlock]:
         calls = [ToolCall("", "")] * max(one.size, len(made))
         for slot, call in zip(slots, made, strict=False):
             calls[slot] = own(call)
-        block = TurnBlock(one.seq, one.message, pairing.add_turn(one.seq, calls, adopt=False), by_loop=one.by_loop)
-        block.at = -1
+        block = TurnBlock(one.seq, one.message, pairing.add_turn(one.seq, calls, adopt=False), one.by_loop)
         bare = {call.slot: call for call in one.calls}
         for slot in set(range(len(calls))) - set(slots):
             pairing.drop(block.paired, slot)
-        for slot, name in zip(slots, one.names, strict=False):
-            block.calls.append(_restored(block, slot, name, bare.get(slot), pairing))
+        named = zip(slots, one.names, strict=False)
+        block.calls = tuple([_restored(block, slot, name, bare.get(slot), pairing) for slot, name in named])
         yield block
 
 
 def _restored(block: TurnBlock, slot: int, name: str, known: CarriedCall | None, pairing: Pairing) -> Call:
     """A call of a turn that was carried over; of one that was answered nothing else is known."""
-    call = Call(block, slot, name, by_loop=block.by_loop and not (known is not None and known.added))
+    call = Call.at(block.paired, slot, name, by_loop=block.by_loop and not (known is not None and known.added))
     if known is None:
         pairing.answer(block.paired, slot, block.seq, ToolResult.of(call.call.id, "answered"))
         return call

@@ -50,53 +50,44 @@ class Attempt(NamedTuple):
     body: ToolStarted
 
 
-class Call:
+# No collector walks what a long log is made of (`gc=False`), so none of it may lead back to itself: a call knows its turn's
+# seq, and not the turn.
+class Call(msgspec.Struct, gc=False, eq=False):
     """One call of the log, by key, and all that the log knows of it.
 
-    `name` is its wire id, once in a session; `by_loop` whether a run wrote it; `results` the seqs of all results that came
-    for it. `correction` is the last that was made of it; `refused` says why its authority is in doubt, `reason` why the run
-    that should have run it stopped; `answered_at` where its first answer stands that came behind it; `gone` that it is no
-    part of the conversation any more.
+    `paired` is its turn as results find it, and `slot` its place there; `name` is its wire id, once in a session; `by_loop`
+    whether a run wrote it; `results` the seqs of all results that came for it. `correction` is the last that was made of
+    it; `refused` says why its authority is in doubt, `reason` why the run that should have run it stopped; `answered_at`
+    where its first answer stands that came behind it; `gone` that it is no part of the conversation any more.
     """
 
-    __slots__ = (
-        "answered_at",
-        "attempt",
-        "by_loop",
-        "call",
-        "correction",
-        "decision",
-        "gone",
-        "key",
-        "name",
-        "reason",
-        "refused",
-        "released",
-        "request",
-        "results",
-        "settlement",
-        "slot",
-        "turn",
-    )
+    key: str
+    call: ToolCall
+    paired: Turn
+    slot: int
+    name: str
+    by_loop: bool
+    gone: bool = False
+    results: tuple[int, ...] = ()
+    correction: Correction | None = None
+    request: Request | None = None
+    decision: Decision | None = None
+    attempt: Attempt | None = None
+    settlement: Settlement | None = None
+    released: bool = False
+    refused: str | None = None
+    reason: str | None = None
+    answered_at: int | None = None
 
-    def __init__(self, turn: TurnBlock, slot: int, name: str, *, by_loop: bool) -> None:
-        self.key = call_key(turn.seq, slot)
-        self.call = turn.paired.calls[slot]
-        self.turn = turn
-        self.slot = slot
-        self.name = name
-        self.by_loop = by_loop
-        self.gone = False
-        self.results: tuple[int, ...] = ()
-        self.correction: Correction | None = None
-        self.request: Request | None = None
-        self.decision: Decision | None = None
-        self.attempt: Attempt | None = None
-        self.settlement: Settlement | None = None
-        self.released = False
-        self.refused: str | None = None
-        self.reason: str | None = None
-        self.answered_at: int | None = None
+    @staticmethod
+    def at(paired: Turn, slot: int, name: str, *, by_loop: bool) -> Call:
+        """The call at that place of a turn."""
+        return Call(call_key(paired.position, slot), paired.calls[slot], paired, slot, name, by_loop)
+
+    @property
+    def seq(self) -> int:
+        """Where the message stands that makes the call."""
+        return self.paired.position
 
     def change(self, call: ToolCall) -> None:
         """The call is another one, by an edit: what was made of the old one says nothing of it."""
@@ -111,12 +102,12 @@ class Call:
     @property
     def answered(self) -> bool:
         """Whether a result is recorded."""
-        return self.turn.paired.answers[self.slot] is not None
+        return self.paired.answers[self.slot] is not None
 
     @property
     def reach(self) -> tuple[int, int]:
         """The first and the last of the seqs at which the call stands, and all results that came for it, counted or not."""
-        seqs = (self.turn.seq, self.answered_at or self.turn.seq, *self.results[:1], *self.results[-1:])
+        seqs = (self.seq, self.answered_at or self.seq, *self.results[:1], *self.results[-1:])
         return min(seqs), max(seqs)
 
     @property
@@ -170,18 +161,15 @@ class Single(msgspec.Struct, gc=False, eq=False):
     at: int = 0
 
 
-class TurnBlock:
+class TurnBlock(msgspec.Struct, gc=False, eq=False):
     """An assistant message with calls, in the order in which it makes them, and what answers them."""
 
-    __slots__ = ("at", "by_loop", "calls", "message", "paired", "seq")
-
-    def __init__(self, seq: int, message: Assistant, paired: Turn, *, by_loop: bool) -> None:
-        self.seq = seq
-        self.message = message
-        self.paired = paired
-        self.by_loop = by_loop
-        self.calls: list[Call] = []
-        self.at = 0
+    seq: int
+    message: Assistant
+    paired: Turn
+    by_loop: bool
+    calls: tuple[Call, ...] = ()
+    at: int = 0
 
 
 Block: TypeAlias = Single | TurnBlock

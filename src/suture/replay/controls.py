@@ -31,7 +31,7 @@ def fold_start(talk: Conversation, entry: Entry, body: ToolStarted) -> None:
         return
     call.attempt = Attempt(entry.seq, entry.at, entry.epoch, body)
     call.released = False
-    talk.timeline.forget(call.turn)
+    talk.timeline.forget(call.seq)
 
 
 def fold_request(talk: Conversation, entry: Entry, body: ApprovalRequest) -> None:
@@ -48,7 +48,7 @@ def fold_request(talk: Conversation, entry: Entry, body: ApprovalRequest) -> Non
         talk.find(entry.seq, "APPROVAL_INVALID", f"{body.key} will not run: {doubt}")
     else:
         call.request = Request(entry.seq, entry.at, body)
-    talk.timeline.forget(call.turn)
+    talk.timeline.forget(call.seq)
 
 
 def fold_decision(talk: Conversation, entry: Entry, body: ApprovalDecision) -> None:
@@ -66,7 +66,7 @@ def fold_decision(talk: Conversation, entry: Entry, body: ApprovalDecision) -> N
         talk.find(seq, "DECISION_LATE", f"the request for {body.key} had expired; this decision is not used")
     else:
         call.decision = Decision(seq, body)
-        talk.timeline.forget(call.turn)
+        talk.timeline.forget(call.seq)
 
 
 def fold_correction(talk: Conversation, seq: int, body: Correction) -> None:
@@ -76,7 +76,7 @@ def fold_correction(talk: Conversation, seq: int, body: Correction) -> None:
         talk.find(seq, "CORRECTION_INVALID", f"{body.key} waits for no such correction; this one is not used")
         return
     call.correction = body
-    talk.timeline.forget(call.turn)
+    talk.timeline.forget(call.seq)
 
 
 def fold_settlement(talk: Conversation, seq: int, body: Settlement) -> None:
@@ -89,10 +89,10 @@ def fold_settlement(talk: Conversation, seq: int, body: Settlement) -> None:
         call.released = True
     else:
         result = settled_result(call, body)
-        talk.pairing.answer(call.turn.paired, call.slot, seq, result)
+        talk.pairing.answer(call.paired, call.slot, seq, result)
         call.settlement = body
         talk.answered(call, seq, result)
-    talk.timeline.forget(call.turn)
+    talk.timeline.forget(call.seq)
 
 
 # What cannot be read ----------------------------------------------------------------------------
@@ -141,7 +141,7 @@ def fold_marks(talk: Conversation, entry: Entry, why: str) -> None:
             _refuse(talk, call, f"entry {entry.seq} of kind {entry.kind} {why}")
         elif kind == "started" and entry.kind in ("message", "settlement"):
             result = stand_in(call.call, "lost", f"entry {entry.seq} {why}")
-            talk.pairing.answer(call.turn.paired, call.slot, entry.seq, result)
+            talk.pairing.answer(call.paired, call.slot, entry.seq, result)
             talk.answered(call, entry.seq, result)
 
 
@@ -153,4 +153,4 @@ def _start(talk: Conversation, entry: Entry, call: Call) -> None:
 
 def _refuse(talk: Conversation, call: Call, why: str) -> None:
     call.refused = call.refused or why
-    talk.timeline.forget(call.turn)
+    talk.timeline.forget(call.seq)

@@ -6,12 +6,12 @@ what comes for it changes no request.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, assert_never
 
 from suture.entries import Carried, Compacted, MessageBody, call_key, position_of
 from suture.messages import Assistant, Message, ToolResult
-from suture.pairing import Answers, Landing, Pairing, Repeats, Stray
+from suture.pairing import Answers, Pairing, Repeats, Stray, Turn
 from suture.repair import IdBook
 from suture.replay.boundary import Boundary, carried_turns, restored_turns, wrong_boundary
 from suture.replay.calls import Block, Call, Single, TurnBlock, own
@@ -39,7 +39,8 @@ class Conversation:
 
     `recorded` are the messages by seq, `calls` all calls by key, `unanswered` those without a recorded result, `answering`
     the call for which the result at a seq came, `gone` the keys of calls that were removed, `edits` what was edited since
-    the last boundary, `edited_at` where the last edit or the reset stands.
+    the last boundary, `edited_spans` from where to where what was said of calls meant other ones, `edited_at` where
+    the last edit or the reset stands.
     """
 
     def __init__(self, find: Callable[[int, str, str], None], begun: int = 0, start: int = 0) -> None:
@@ -54,6 +55,7 @@ class Conversation:
         self.answering: dict[int, Call] = {}
         self.gone: set[str] = set()
         self.edits: list[Applied] = []
+        self.edited_spans: list[tuple[int, int]] = []
         self.edited_at = begun
         self.pairing = Pairing()
         self.book = IdBook()
@@ -62,27 +64,14 @@ class Conversation:
 
     def take(self, seq: int, body: MessageBody) -> None:
         """Take a message in, unless what it belongs to is gone."""
-        message = body.message
-        if lost := self._lost(body):
-            self.find(seq, "RESULT_ORPHAN" if isinstance(message, ToolResult) else "ANSWER_WITHDRAWN", lost)
-            return
-        self.recorded[seq] = message
-        if isinstance(message, Assistant):
-            self._assistant(seq, message, body.seen)
-        elif isinstance(message, ToolResult):
-            self._result(seq, message, body.key)
-        else:
-            self.timeline.append(Single(seq, message))
-
-    def _lost(self, body: MessageBody) -> str | None:
-        """Why a message that a run recorded is no part of the conversation: what it belongs to is gone; else None."""
-        if isinstance(body.message, ToolResult):
-            if not body.key or not self._is_gone(body.key):
-                return None
-            return f"{self.unknown(body.key)}; its result is left aside: {body.message.text}"
-        if body.seen is None or body.seen >= self.begun:
-            return None
-        return f"the conversation that this answer belongs to was replaced at {self.begun}: {body.message.text}"
+        match body.message:
+            case ToolResult() as result:
+                self._result(seq, result, body.key)
+            case Assistant() as answer:
+                self._assistant(seq, answer, body.seen)
+            case other:
+                self.recorded[seq] = other
+                self.timeline.append(Single(seq, other))
 
     def _is_gone(self, key: str) -> bool:
         if not self.begun:
@@ -97,12 +86,17 @@ class Conversation:
         return f"{key}, which was {'removed' if key in self.gone else f'withdrawn at {self.begun}'}"
 
     def _assistant(self, seq: int, message: Assistant, seen: int | None) -> None:
+        if seen is not None and seen < self.begun:
+            words = f"the conversation that this answer belongs to was replaced at {self.begun}: {message.text}"
+            self.find(seq, "ANSWER_WITHDRAWN", words)
+            return
+        self.recorded[seq] = message
         unseen = self.timeline.take_unseen(seen) if seen is not None else []
         if calls := message.calls:
             paired = self.pairing.add_turn(seq, tuple(map(own, calls)), adopt=seen is None)
-            block = TurnBlock(seq, message, paired, by_loop=seen is not None)
-            block.calls = [self.new_call(seq, block, slot, by_loop=block.by_loop) for slot in range(len(calls))]
-            self.timeline.append(block)
+            by_loop = seen is not None
+            made = [self.new_call(seq, paired, slot, by_loop=by_loop) for slot in range(len(calls))]
+            self.timeline.append(TurnBlock(seq, message, paired, by_loop, tuple(made)))
         else:
             self.timeline.append(Single(seq, message))
         for late in unseen:
@@ -110,17 +104,17 @@ class Conversation:
 
     # Calls and results ------------------------------------------------------------------------
 
-    def new_call(self, seq: int, turn: TurnBlock, slot: int, *, by_loop: bool) -> Call:
+    def new_call(self, seq: int, turn: Turn, slot: int, *, by_loop: bool) -> Call:
         """The call of a turn at that place, which a result that came before it may answer."""
-        id = turn.paired.calls[slot].id
-        call = Call(turn, slot, self.book.take(id, f"{turn.seq}_{slot}"), by_loop=by_loop)
+        name = self.book.take(turn.calls[slot].id, f"{turn.position}_{slot}")
+        call = Call.at(turn, slot, name, by_loop=by_loop)
         self.calls[call.key] = call
-        if (early := turn.paired.answers[slot]) is None:
+        if (early := turn.answers[slot]) is None:
             self.unanswered[call.key] = call
         else:
             self.find(seq, "RESULT_DISPLACED", f"the result of {call.key} came before its call")
             self._belongs(early.position, call)
-            call.answered_at = early.position if early.position > turn.seq else None
+            call.answered_at = early.position if early.position > turn.position else None
         return call
 
     def _belongs(self, seq: int, call: Call) -> None:
@@ -131,39 +125,46 @@ class Conversation:
     def counts(self, seq: int) -> bool:
         """Whether the result at that seq is what answers its call."""
         call = self.answering.get(seq)
-        held = call.turn.paired.answers[call.slot] if call is not None else None
+        held = call.paired.answers[call.slot] if call is not None else None
         return held is not None and held.position == seq
 
     def _result(self, seq: int, result: ToolResult, key: str | None) -> None:
+        if key and self._is_gone(key):
+            self.find(seq, "RESULT_ORPHAN", f"{self.unknown(key)}; its result is left aside: {result.text}")
+            return
+        self.recorded[seq] = result
         if key is None:
-            self._landed(seq, result, self.pairing.add_result(seq, result), keyed=False)
-            return
-        call = self.calls.get(key)
-        if call is None:
+            self._unkeyed(seq, result)
+        elif (call := self.calls.get(key)) is not None:
+            self._landed(call, seq, result, self.pairing.answer(call.paired, call.slot, seq, result))
+        else:
             self.find(seq, "RESULT_ORPHAN", f"this is the result of {self.unknown(key)}: {result.text}")
-            return
-        self._landed(seq, result, self.pairing.answer(call.turn.paired, call.slot, seq, result), keyed=True)
 
-    def _landed(self, seq: int, result: ToolResult, landing: Landing, *, keyed: bool) -> None:
+    def _unkeyed(self, seq: int, result: ToolResult) -> None:
+        landing = self.pairing.add_result(seq, result)
+        if isinstance(landing, Stray):
+            self.find(seq, "RESULT_ORPHAN", f"no call wants this result of {result.call_id!r}: {result.text}")
+            return
+        call = self.calls[call_key(landing.turn.position, landing.slot)]
+        if self._landed(call, seq, result, landing) and not self.timeline.ends_at(call.seq):
+            self.find(seq, "RESULT_DISPLACED", f"the result of {call.key} stands behind its turn in what is sent")
+
+    def _landed(self, call: Call, seq: int, result: ToolResult, landing: Answers | Repeats) -> bool:
+        """Take in a result that came for a call; whether a request shows it."""
+        self._belongs(seq, call)
+        if self.is_read_only(call.seq) and call.seq not in self.recorded:
+            self.recorded.pop(seq)  # the message that made the call was removed
         match landing:
-            case Stray():
-                self.find(seq, "RESULT_ORPHAN", f"no call wants this result of {result.call_id!r}: {result.text}")
-                return
-            case Repeats() | Answers():
-                call = self.calls[call_key(landing.turn.position, landing.slot)]
-                self._belongs(seq, call)
+            case Repeats():
+                self.find(seq, "RESULT_DUPLICATE", f"the call {result.call_id!r} was answered before: {result.text}")
+                return False
+            case Answers():
+                if landing.loser is not None:
+                    words = landing.loser.result.text
+                    self.find(seq, "RESULT_REPLACED", f"a later result of {call.key} stands instead of: {words}")
+                return not self.answered(call, seq, result)
             case _:
                 assert_never(landing)
-        if self.is_read_only(call.turn.seq) and call.turn.seq not in self.recorded:
-            self.recorded.pop(seq)  # the message that made the call was removed
-        if isinstance(landing, Repeats):
-            self.find(seq, "RESULT_DUPLICATE", f"the call {result.call_id!r} was answered before: {result.text}")
-            return
-        if landing.loser is not None:
-            words = landing.loser.result.text
-            self.find(seq, "RESULT_REPLACED", f"a later result of {call.key} stands instead of: {words}")
-        if not self.answered(call, seq, result) and not keyed and self.timeline.last is not call.turn:
-            self.find(seq, "RESULT_DISPLACED", f"the result of {call.key} stands behind its turn in what is sent")
 
     def answered(self, call: Call, seq: int, result: ToolResult) -> bool:
         """Note that a call has an answer; whether that is hidden, and so in no request."""
@@ -175,11 +176,11 @@ class Conversation:
         self.unanswered.pop(call.key, None)
         if call.answered_at is None:
             call.answered_at = seq
-        self.timeline.forget(call.turn)
+        self.timeline.forget(call.seq)
 
     def is_reported_hidden(self, call: Call, seq: int, result: ToolResult) -> bool:
         """Whether a call is hidden by a summary; what answers it is reported then."""
-        if self.boundary is None or not self.boundary.hides(call.turn):
+        if self.boundary is None or not self.boundary.hides(call.seq):
             return False
         words = f"the call {call.key} was summarised; no request shows its result: {result.text}"
         self.find(seq, "RESULT_HIDDEN", words)
@@ -192,21 +193,21 @@ class Conversation:
         landing = self.pairing.wanted(result)
         return self.calls[call_key(landing[0].position, landing[1])] if landing is not None else None
 
-    def calls_at(self, seq: int) -> list[Call]:
+    def calls_at(self, seq: int) -> Sequence[Call]:
         """The calls of the message at that seq."""
         block = self.timeline.at(seq)
-        return block.calls if isinstance(block, TurnBlock) else []
+        return block.calls if isinstance(block, TurnBlock) else ()
 
     def in_order(self) -> list[Call]:
         """The calls without a recorded result, in the order of the conversation."""
-        turns = {call.turn.seq: call.turn for call in self.unanswered.values()}
-        return [call for seq in sorted(turns) for call in turns[seq].calls if call.key in self.unanswered]
+        seqs = sorted({call.seq for call in self.unanswered.values()})
+        return [call for seq in seqs for call in self.calls_at(seq) if call.key in self.unanswered]
 
     def orphans(self) -> list[Call]:
         """Those of them whose messages are still there, as edits left them."""
         waiting = self.in_order()
-        made = {seq: self._made_at(seq) for seq in {call.turn.seq for call in waiting}}
-        return [call for call in waiting if call.call.id in made[call.turn.seq]]
+        made = {seq: self._made_at(seq) for seq in {call.seq for call in waiting}}
+        return [call for call in waiting if call.call.id in made[call.seq]]
 
     def _made_at(self, seq: int) -> frozenset[str]:
         """The wire ids of the calls that the message at that seq makes."""
@@ -223,6 +224,10 @@ class Conversation:
         """Why nothing below that seq may be hidden behind a summary; None when all of it may."""
         if self.timeline.is_straddled:
             return "an answer that was asked for before it stands behind it"
+        if self.boundary is not None and first_kept < self.boundary.body.first_kept:
+            return f"the conversation before entry {self.boundary.body.first_kept} is summed up already"
+        if any(first < first_kept <= last for first, last in self.edited_spans):
+            return f"entry {first_kept} parts a call from what was said of it before it was edited"
         before = self.timeline.hidden()
         return wrong_boundary(first_kept, [*before, *self.timeline.sent()], self.calls.values(), open_calls)
 
@@ -234,6 +239,7 @@ class Conversation:
         self.timeline.hide(first, self.boundary.summary)
         self.pairing.close_before(body.first_kept)
         self.edits = [one for one in self.edits if one.target >= body.first_kept]
+        self.edited_spans = [span for span in self.edited_spans if span[0] >= body.first_kept]
         self.book = IdBook()
         for block in self.timeline.sent():
             if isinstance(block, TurnBlock):
@@ -247,7 +253,7 @@ class Conversation:
             steps=self.timeline.steps,
             last=(last.seq, last.message) if last is not None and isinstance(last.message, Assistant) else None,
             behind=self.timeline.seqs_behind(),
-            turns=carried_turns(self.calls.values()),
+            turns=carried_turns(self.calls.values(), self.timeline),
             strays=tuple((stray.position, stray.result) for stray in self.pairing.strays()),
             begun=self.begun,
         )
@@ -256,11 +262,12 @@ class Conversation:
         """Take in what was carried over."""
         self.pairing.close_before(self.start + 1)
         last: Block | None = Single(*carried.last) if carried.last is not None else None
-        for block in restored_turns(carried, self.pairing):
+        turns = list(restored_turns(carried, self.pairing))
+        for block in turns:
             for call in block.calls:
                 self.calls[call.key] = call
                 if not call.answered:
                     self.unanswered[call.key] = call
             if last is not None and last.seq == block.seq:
                 last = block
-        self.timeline.carry(last, carried.steps, carried.behind)
+        self.timeline.carry(turns, last, carried.steps, carried.behind)

@@ -133,7 +133,7 @@ def apply(talk: Conversation, edit: Applied) -> None:
     talk.edits.append(edit)
     match edit.message:
         case None:
-            _take_away(talk, edit.target)
+            _take_away(talk, edit.target, edit.seq)
         case ToolResult() as result:
             _edit_result(talk, edit, result)
         case Assistant() as answer:
@@ -162,8 +162,8 @@ def _edit_result(talk: Conversation, edit: Applied, new: ToolResult) -> None:
         talk.pairing.restate_stray(edit.target, new)
         talk.find(edit.seq, "RESULT_ORPHAN", f"no call wants the result at {edit.target}, which was edited: {new.text}")
     elif talk.counts(edit.target):
-        talk.pairing.restate(call.turn.paired, call.slot, new)
-        talk.timeline.forget(call.turn)
+        talk.pairing.restate(call.paired, call.slot, new)
+        talk.timeline.forget(call.seq)
         talk.is_reported_hidden(call, edit.seq, new)
     else:
         words = f"another result of {call.key} stands than the edited one: {new.text}"
@@ -177,33 +177,35 @@ def _edit_answer(talk: Conversation, edit: Applied, new: Assistant) -> None:
     old = talk.timeline.at(edit.target)
     calls = matched(talk.calls_at(edit.target), new.calls)
     for call in calls.dropped:
-        _drop(talk, call)
+        _drop(talk, call, edit.seq)
     talk.recorded[edit.target] = new
     if not calls.calls:
         _replace(talk, Single(edit.target, new))
     elif isinstance(old, TurnBlock):
         old.message = new
         old.calls = _edited_calls(talk, edit.seq, old, calls)
-        talk.timeline.forget(old)
+        talk.timeline.forget(old.seq)
     else:
-        turn = TurnBlock(edit.target, new, talk.pairing.add_turn(edit.target, ()), by_loop=False)
+        turn = TurnBlock(edit.target, new, talk.pairing.add_turn(edit.target, ()), False)
         _replace(talk, turn)
         turn.calls = _edited_calls(talk, edit.seq, turn, calls)
 
 
-def _edited_calls(talk: Conversation, seq: int, turn: TurnBlock, calls: Matched) -> list[Call]:
+def _edited_calls(talk: Conversation, seq: int, turn: TurnBlock, calls: Matched) -> tuple[Call, ...]:
     found: list[Call] = []
     touched = {id(call) for call in calls.touched}
     for made, call in calls.calls:
         if call is None:
             slot = talk.pairing.extend(turn.paired, own(made))
-            found.append(talk.new_call(seq, turn, slot, by_loop=False))
+            talk.edited_spans.append((turn.seq, seq))
+            found.append(talk.new_call(seq, turn.paired, slot, by_loop=False))
             continue
         if id(call) in touched:
+            _note_span(talk, call, seq)
             call.change(own(made))
             talk.pairing.change(turn.paired, call.slot, call.call)
         found.append(call)
-    return found
+    return tuple(found)
 
 
 def _replace(talk: Conversation, block: Block) -> None:
@@ -212,21 +214,28 @@ def _replace(talk: Conversation, block: Block) -> None:
     talk.timeline.replace(old, block)
 
 
-def _take_away(talk: Conversation, target: int) -> None:
+def _take_away(talk: Conversation, target: int, seq: int) -> None:
     block = talk.timeline.at(target)
     assert block is not None
     for call in talk.calls_at(target):
-        _drop(talk, call)
+        _drop(talk, call, seq)
     del talk.recorded[target]
     talk.timeline.remove(block)
 
 
-def _drop(talk: Conversation, call: Call) -> None:
+def _note_span(talk: Conversation, call: Call, seq: int) -> None:
+    """Keep where entries may speak of a call as it was before an edit; of an answered one all are known."""
+    first, last = call.reach
+    talk.edited_spans.append((first, last if call.answered else seq))
+
+
+def _drop(talk: Conversation, call: Call, seq: int) -> None:
     """Take a call out of the conversation, and all results that came for it."""
-    for seq in call.results:
-        talk.recorded.pop(seq, None)
-        talk.answering.pop(seq, None)
-    talk.pairing.drop(call.turn.paired, call.slot)
+    _note_span(talk, call, seq)
+    for position in call.results:
+        talk.recorded.pop(position, None)
+        talk.answering.pop(position, None)
+    talk.pairing.drop(call.paired, call.slot)
     talk.book.release(call.name)
     talk.unanswered.pop(call.key, None)
     del talk.calls[call.key]

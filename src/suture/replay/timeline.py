@@ -6,7 +6,7 @@ request, is never last, and nothing is taken off it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from suture.messages import Assistant, Message, User
 from suture.replay.calls import Block, Single, TurnBlock
@@ -43,9 +43,19 @@ class Timeline:
         """The last block of what is sent."""
         return self._places[-1] if len(self._places) > self._first else None
 
+    def ends_at(self, seq: int) -> bool:
+        """Whether the last block of what is sent is the one at that seq."""
+        return (last := self.last) is not None and last.seq == seq
+
     def at(self, seq: int) -> Block | None:
         """The block of the message at that seq."""
         return self._by_seq.get(seq)
+
+    def turn(self, seq: int) -> TurnBlock:
+        """The turn at that seq, which is known to stand there."""
+        block = self._by_seq[seq]
+        assert isinstance(block, TurnBlock)
+        return block
 
     def sent(self) -> list[Block]:
         """The blocks of what may be sent now."""
@@ -65,16 +75,19 @@ class Timeline:
         if isinstance(block.message, Assistant):
             self.last_answer = block
 
-    def carry(self, last_answer: Block | None, steps: int, behind: tuple[int, ...]) -> None:
-        """Know the last answer of what was carried over, which stands at no place here."""
-        if last_answer is not None:
-            last_answer.at = -1
+    def carry(self, turns: Sequence[TurnBlock], last_answer: Block | None, steps: int, behind: tuple[int, ...]) -> None:
+        """Know the turns and the last answer of what was carried over, which stand at no place here."""
+        for block in (*turns, *((last_answer,) if last_answer is not None else ())):
+            block.at = -1
+        self._by_seq.update((turn.seq, turn) for turn in turns)
         self.last_answer = self._carried = last_answer
         self.steps_before, self.behind = steps, behind
 
     def take_unseen(self, seen: int) -> list[Block]:
         """Take off the tail what was written behind `seen`, before which an answer stands that was not there yet."""
         late: list[Block] = []
+        if self.ends_at(seen):
+            return late
         # A run asks only once it holds the answer before.
         seen = max(seen, self.last_answer.seq if self.last_answer is not None else 0)
         while (last := self.last) is not None and last.seq > seen:
@@ -96,7 +109,7 @@ class Timeline:
 
     def replace(self, block: Block, other: Block) -> None:
         """Put another block in the place of one."""
-        self.forget(block)
+        self.forget(block.seq)
         other.at = block.at
         self._places[block.at] = self._by_seq[block.seq] = other
         if self.last_answer is block:
@@ -104,7 +117,7 @@ class Timeline:
 
     def remove(self, block: Block) -> None:
         """Take a block away."""
-        self.forget(block)
+        self.forget(block.seq)
         del self._by_seq[block.seq]
         self._places[block.at] = None
         while len(self._places) > self._first and self._places[-1] is None:
@@ -119,9 +132,9 @@ class Timeline:
         self._first = first.at
         self._view = RequestView(self._places, self._first, (summary,))
 
-    def forget(self, block: Block) -> None:
-        """Work out anew what is sent of the block, and of all behind it."""
-        self._view.cut(block.at)
+    def forget(self, seq: int) -> None:
+        """Work out anew what is sent of the block there, and of all behind it."""
+        self._view.cut(self._by_seq[seq].at)
 
     def request(self) -> tuple[Message, ...]:
         """What may be sent now."""
@@ -129,8 +142,9 @@ class Timeline:
 
     # Whose turn it is -------------------------------------------------------------------------
 
-    def is_tail(self, turn: TurnBlock) -> bool:
-        """Whether no assistant message follows; behind a turn that no run wrote, no message at all."""
+    def is_tail(self, seq: int) -> bool:
+        """Whether no assistant message follows the turn there; behind a turn that no run wrote, no message at all."""
+        turn = self.turn(seq)
         return turn is (self.last_answer if turn.by_loop else self.last)
 
     @property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-import uuid
 from datetime import UTC, datetime, timedelta
 
 # Later than any clock says.
@@ -25,4 +24,6 @@ def new_id() -> str:
     milliseconds = time.time_ns() // 1_000_000
     random = int.from_bytes(os.urandom(10), "big")
     value = (milliseconds & (1 << 48) - 1) << 80 | 7 << 76 | (random >> 68 & 0xFFF) << 64 | 2 << 62 | random & (1 << 62) - 1
-    return str(uuid.UUID(int=value))
+    # As `uuid.UUID` writes it, in two thirds of the time; every append pays it.
+    digits = f"{value:032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"

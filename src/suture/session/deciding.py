@@ -18,7 +18,7 @@ from suture.entries import (
     request_marks,
 )
 from suture.errors import InvalidEdit, NoSuchApproval
-from suture.messages import Part, parts_of
+from suture.messages import ToolResult
 from suture.replay import Call, State
 from suture.session.clock import new_id, now
 from suture.session.handle import Handle
@@ -33,6 +33,7 @@ from suture.session.waiting import (
     started_call_of,
 )
 from suture.stores.owner import is_dead
+from suture.tools import spelled_out
 
 
 class Deciding(Handle):
@@ -130,21 +131,22 @@ class Deciding(Handle):
         self,
         call: str,
         outcome: Settled,
-        content: str | Part | tuple[Part, ...] | None = None,
+        content: object = None,
         by: str | None = None,
         force: bool = False,
     ) -> Entry:
-        """Say what became of a call of unknown outcome. `completed` and `failed` answer it, with `content`;
-        `released` says that it did not happen: it runs anew, under the same idempotency key.
+        """Say what became of a call of unknown outcome. `completed` and `failed` answer it, with `content`, anything that a
+        tool may return; `released` says that it did not happen: it runs anew, under the same idempotency key.
 
         Raises:
             InvalidEdit: the call waits for no settlement; or, unless `force` is set, a live run holds it, or it is released
                 while the earlier attempt may still be running.
             AmbiguousCall: the id fits several calls.
+            NotJson: the content cannot be written down.
         """
         if outcome not in ("completed", "failed", "released"):
             raise InvalidEdit(f"{outcome!r} is no outcome; say completed, failed or released.")
-        body_content = parts_of(content) if content is not None else ()
+        body_content = spelled_out(ToolResult(content)).parts
 
         key: str | None = None
 

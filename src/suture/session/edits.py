@@ -28,7 +28,7 @@ from suture.messages import (
 )
 from suture.repair import stand_in
 from suture.replay import Call, State, edited, fields_of, matched, refusal, stand_in_for
-from suture.tools import spelled_out
+from suture.tools import as_logged, spelled_out
 
 # Beside the fields of a message: the names under which parts of it are given.
 _NAMES: dict[type[Message], tuple[str, ...]] = {
@@ -249,7 +249,7 @@ def checked(messages: object) -> list[Message]:
 
     Raises:
         InvalidEdit: one is none.
-        NotJson: a result whose content cannot be written down.
+        NotJson: one holds what cannot be written down.
     """
     if not isinstance(messages, Iterable):
         raise InvalidEdit(f"`set` takes a list of messages, not {messages!r:.80}.")
@@ -261,14 +261,15 @@ def recordable(message: object, where: str = "") -> Message:
 
     Raises:
         InvalidEdit: it is none.
-        NotJson: a result whose content cannot be written down.
+        NotJson: it holds what cannot be written down.
     """
     if not isinstance(message, System | User | Assistant | ToolResult):
         raise InvalidEdit(
             f"{message!r:.80}{where} is no message. `suture.load_messages` reads those of a wire format; "
             "`suture.User.of(text)` makes one."
         )
-    return spelled_out(message) if isinstance(message, ToolResult) else message
+    written: Message = spelled_out(message) if isinstance(message, ToolResult) else message
+    return as_logged(type(written), written)
 
 
 def discard(state: State) -> list[Wanted]:

@@ -28,10 +28,13 @@ class Handle:
     def _begin_anew(self) -> None:
         """Know nothing of the log."""
         with self.lock:
+            self.log.begin_anew()
             self.state = State()
             self._whole: State | None = None  # from the beginning, once somebody asks for what a compaction hides
             self._opened = False
+            # How far was written here, and the last entry that was read before some were taken in that were written.
             self._written = 0
+            self._seen: tuple[int, str] | None = None
 
     @property
     def store(self) -> Store:
@@ -47,12 +50,34 @@ class Handle:
 
     def _read(self, look: Callable[[State], T]) -> T:
         """Read what is new, and look. The store is read before the lock is taken, so nobody waits for it behind that."""
-        self.open()
-        state = self.state
-        entries = self.log.read(after=state.head)
+        while True:
+            self.open()
+            state = self.state
+            entries = self._behind(state)
+            if entries is not None:
+                with self.lock:
+                    state.fold(entries)
+                    self._seen = None
+                    return look(state)
+            self._begin_anew()
+
+    def _behind(self, state: State) -> list[Entry] | None:
+        """The entries behind what was folded; None when the log is not the one that was, since that was deleted.
+
+        The last entry is read again with them, and what was written here since: another one at its place, or none, is what
+        tells.
+        """
         with self.lock:
-            state.fold(entries)
-            return look(state)
+            head, last = state.head, state.last_id
+            seen = self._seen if state is self.state and self._seen is not None else (head, last)
+        if not last:
+            return self.log.read(after=head)
+        if entries := self.log.read(after=max(seen[0] - 1, 0)):
+            ids = {0: "", **{one.seq: one.id for one in entries}}
+            is_same = all(ids.get(seq) == id for seq, id in (seen, (head, last)))
+            return [one for one in entries if one.seq > head] if is_same else None
+        info = self.log.info()  # a log that was cut keeps its positions
+        return [] if info is not None and info.head >= head else None
 
     def open(self) -> None:
         """Begin to read at the last boundary, so that what lies before it is not read. Every method does this first."""
@@ -71,7 +96,13 @@ class Handle:
 
     def _look_at_whole(self, look: Callable[[State], T], until: int | None) -> T:
         whole = self._whole or State()
-        entries = self.log.read(after=whole.head, limit=None if until is None else until - whole.head)
+        if until is not None:
+            entries: list[Entry] | None = self.log.read(after=whole.head, limit=until - whole.head)
+        else:
+            entries = self._behind(whole)
+        if entries is None:
+            self._begin_anew()
+            return self._read_whole(look)
         with self.lock:
             whole.fold(entries)
             self._whole = whole
@@ -95,19 +126,25 @@ class Handle:
             return state.head, () if made is None else (made,)
 
         written = self.log.append_on(lambda: self._read(look))
-        self._know(written)
+        self.know(written)
         return next(iter(written), None)
 
-    def _know(self, written: Sequence[Entry]) -> None:
+    def know(self, written: Sequence[Entry]) -> None:
         """Take in what was written here; it has not to be read where it stands right behind what was."""
         if not written:
             return
         with self.lock:
             self._written = max(self._written, written[-1].seq)
             if self._opened and written[0].seq == self.state.head + 1:
+                self._seen = self._seen or (self.state.head, self.state.last_id)
                 self.state.fold(written)
+
+    @property
+    def is_caught_up(self) -> bool:
+        """Whether all is known up to what was written here last."""
+        return self._opened and self.state.head >= self._written
 
     def catch_up(self) -> None:
         """Read, unless all is known up to what was written here last."""
-        if not self._opened or self.state.head < self._written:
+        if not self.is_caught_up:
             self.refresh()

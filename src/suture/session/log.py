@@ -19,7 +19,7 @@ from suture.errors import ConfigurationError, Conflict, Corrupt, InvalidEdit, Se
 from suture.session.checking import CheckedReading
 from suture.session.clock import new_id, now
 from suture.session.near import did_you_mean, not_found
-from suture.stores.base import Claim, Meta, SessionInfo, Store, boundary_of, key_of
+from suture.stores.base import Append, Claim, Meta, SessionInfo, Store, boundary_of, key_of
 from suture.stores.encrypted import is_sealed
 
 # An append that depends on what was read is tried again while others write, for so many seconds at most.
@@ -55,9 +55,9 @@ def origin_of(session_id: str, first: Entry) -> Fork | None:
     return body
 
 
-def shifted(entry: Entry, offset: int) -> Entry:
-    """The entry under its position in a log."""
-    return msgspec.structs.replace(entry, seq=entry.seq + offset) if offset else entry
+def shifted(entries: list[Entry], offset: int) -> list[Entry]:
+    """The entries under their positions in a log."""
+    return [msgspec.structs.replace(entry, seq=entry.seq + offset) for entry in entries] if offset else entries
 
 
 def without_gaps(entries: list[Entry], after: int) -> list[Entry]:
@@ -79,9 +79,13 @@ class SessionLog:
     def __init__(self, store: Store, session_id: str) -> None:
         self.store = store
         self.session_id = session_id
-        self._kept = CheckedReading(store)
-        # None ever changes: what a session was forked off and whether it is encrypted, known once it has an entry, and what
-        # it shares.
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """Know nothing of the session, which may have been deleted, and another one made under its id."""
+        self._kept = CheckedReading(self.store)
+        # None changes while the session is there: what it was forked off and whether it is encrypted, known once it has an
+        # entry, and what it shares.
         self._is_known = False
         self._is_sealed = False
         self._origin: Fork | None = None
@@ -115,7 +119,7 @@ class SessionLog:
         found = self._read_past(after, limit) if after < self._offset else []
         left = None if limit is None else limit - len(found)
         own = self._kept.read(self.session_id, max(after - self._offset, 0), left) if left != 0 else []
-        return found + [shifted(entry, self._offset) for entry in own]
+        return found + shifted(own, self._offset)
 
     def _read_past(self, after: int, limit: int | None) -> list[Entry]:
         found: list[Entry] = []
@@ -129,7 +133,7 @@ class SessionLog:
             last = entries[-1].seq if entries else start - offset
             if last < start - offset + wanted:
                 raise self._gone(session_id, f"holds {last} of the {upto - offset} entries")
-            found += [shifted(entry, offset) for entry in entries]
+            found += shifted(entries, offset)
         return found
 
     def origin(self) -> Fork | None:
@@ -223,17 +227,35 @@ class SessionLog:
         Raises:
             ConfigurationError: it is encrypted, and the store is not.
         """
+        wanted = self.wanted(drafts, expect, epoch, meta)
+        try:
+            last = self.store.append(self.session_id, drafts, expect=wanted.expect, epoch=epoch, meta=meta)
+        except Conflict:
+            self.require_end_of(wanted)
+            raise
+        return self.appended(wanted, last)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it has been found out what the session was forked off, so that `wanted` and `appended` read nothing."""
+        return self._is_known
+
+    def wanted(
+        self, drafts: Sequence[Draft], expect: int | None = None, epoch: int | None = None, meta: Meta | None = None
+    ) -> Append:
+        """What the store is asked for, under its own positions.
+
+        Raises:
+            ConfigurationError: it is encrypted, and the store is not.
+        """
         self.origin()
         self._require_open()
-        known = None if expect is None else expect - self._offset
-        try:
-            last = self.store.append(self.session_id, drafts, expect=known, epoch=epoch, meta=meta)
-        except Conflict:
-            if known is not None:
-                self._require_end(known)
-            raise
-        if not self._is_known and last == len(drafts) > 0:
-            self._learn(drafts[0].at_seq(1))
+        return Append(self.session_id, drafts, None if expect is None else expect - self._offset, epoch, meta)
+
+    def appended(self, wanted: Append, last: int) -> int:
+        """The last position of what the store has appended up to that seq of its own."""
+        if not self._is_known and last == len(wanted.drafts) > 0:
+            self._learn(wanted.drafts[0].at_seq(1))
         self.origin()  # when others wrote first, they may have made a fork of it
         return last + self._offset
 
@@ -257,8 +279,14 @@ class SessionLog:
             else:
                 return [one.at_seq(seq, epoch or 0) for seq, one in enumerate(drafts, last - len(drafts) + 1)]
 
-    def _require_end(self, known: int) -> None:
-        """Return when what stands behind a position of the session's own can be read, or nothing does."""
+    def require_end_of(self, wanted: Append) -> None:
+        """Return when what stands behind the expected head can be read, or nothing does, or none was expected.
+
+        Raises:
+            Corrupt: the log was cut.
+        """
+        if (known := wanted.expect) is None:
+            return
         info = self.store.info(self.session_id)
         if info is not None and info.head > known and not self.store.read(self.session_id, known, 1):
             raise Corrupt(
@@ -313,7 +341,7 @@ class SessionLog:
         for session_id, offset, upto in self._stretches():
             after, last = 0, upto - offset
             while after < last and (page := self.store.read(session_id, after, min(_PAGE, last - after))):
-                yield from ((session_id, shifted(entry, offset)) for entry in page if entry.seq <= last)
+                yield from ((session_id, entry) for entry in shifted([one for one in page if one.seq <= last], offset))
                 after = page[-1].seq
 
     def _stretches(self) -> tuple[Stretch, ...]:

@@ -81,7 +81,7 @@ class Session(Reading, Editing, Deciding):
 
         Raises:
             InvalidEdit: it is no message.
-            NotJson: a result whose content cannot be written down.
+            NotJson: it holds what cannot be written down.
         """
         recorded = self.append_message(message)
         if not silent:
@@ -103,14 +103,30 @@ class Session(Reading, Editing, Deciding):
 
         Raises:
             InvalidEdit: it is no message.
-            NotJson: a result whose content cannot be written down.
+            NotJson: it holds what cannot be written down.
         """
-        recorded = self._named(recordable(message))
+        recorded = self.recorded_as(message)
         if isinstance(recorded, ToolResult):
-            self._append_on(lambda state: self._message(state, new_id(), MessageBody(recorded)))
+            self.append_result(recorded)
         else:
-            self._append(draft(new_id(), now(), MessageBody(recorded)))
+            self._append(self.drafted(recorded))
         return recorded
+
+    def recorded_as(self, message: Message) -> Message:
+        """The message as it is recorded, with an id.
+
+        Raises:
+            InvalidEdit, NotJson: as `append_message`.
+        """
+        return self._named(recordable(message))
+
+    def drafted(self, message: Message) -> Draft:
+        """The entry of a message that answers no call."""
+        return draft(new_id(), now(), MessageBody(message))
+
+    def append_result(self, result: ToolResult) -> None:
+        """Record a result, for the call that it answers as the log stands."""
+        self._append_on(lambda state: self._message(state, new_id(), MessageBody(result)))
 
     @staticmethod
     def _message(state: State, id: str, body: MessageBody) -> Draft:
@@ -144,7 +160,7 @@ class Session(Reading, Editing, Deciding):
 
     def _append(self, made: Draft) -> int:
         last = self.log.append((made,))
-        self._know((made.at_seq(last),))
+        self.know((made.at_seq(last),))
         return last
 
     # Inbox ------------------------------------------------------------------------------------

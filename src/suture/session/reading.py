@@ -117,4 +117,4 @@ def final_answer(state: State) -> Assistant | None:
 
 def _pending(state: State) -> tuple[Assistant | None, list[ToolCall]]:
     last = final_answer(state)
-    return last, [call.call for call in state.talk.orphans() if state.recorded[call.turn.seq] is last]
+    return last, [call.call for call in state.talk.orphans() if state.recorded[call.seq] is last]

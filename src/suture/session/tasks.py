@@ -9,13 +9,14 @@ from typing import ParamSpec, Self, TypeVar
 from suture.compaction import context_tokens
 from suture.entries import Compacted, Entry, Settled
 from suture.errors import SutureError
-from suture.messages import Assistant, Message, Part, ToolCall, Usage, User
+from suture.messages import Assistant, Message, ToolCall, ToolResult, Usage, User
 from suture.replay import LogFinding, State
 from suture.session.choices import Ids
 from suture.session.family import Child
 from suture.session.listeners import Listener
 from suture.session.plain import Session
 from suture.session.reading import final_answer
+from suture.session.together import append_together
 from suture.session.verifying import Verified, Watch
 from suture.session.waiting import Approval, StartedCall
 from suture.session.worker import in_thread
@@ -179,16 +180,19 @@ class AsyncSession:
 
         def write() -> T:
             answer = work(*args, **kwargs)
-            # It is written, whether or not all can be read; whoever reads next is told.
-            with suppress(SutureError):
-                self.plain.catch_up()
+            self._catch_up()
             return answer
 
         return await in_thread(write)
 
+    def _catch_up(self) -> None:
+        # It is written, whether or not all can be read; whoever reads next is told.
+        with suppress(SutureError):
+            self.plain.catch_up()
+
     async def add(self, message: Message, silent: bool = False) -> Message:
         """As `Session.add`; async callbacks are awaited."""
-        recorded = await self._written(self.plain.append_message, message)
+        recorded = await self.append_message(message)
         if not silent:
             await self.plain.listeners.tell_async(recorded)
         return recorded
@@ -200,7 +204,16 @@ class AsyncSession:
 
     async def append_message(self, message: Message) -> Message:
         """As `Session.append_message`."""
-        return await self._written(self.plain.append_message, message)
+        recorded = self.plain.recorded_as(message)
+        if isinstance(recorded, ToolResult):
+            await self._written(self.plain.append_result, recorded)
+        else:
+            made = self.plain.drafted(recorded)
+            last = await append_together(self.plain.log, (made,))
+            self.plain.know((made.at_seq(last),))
+            if not self.plain.is_caught_up:
+                await in_thread(self._catch_up)
+        return recorded
 
     async def append(self, kind: str, body: object) -> Entry:
         """As `Session.append`."""
@@ -286,7 +299,7 @@ class AsyncSession:
         self,
         call: str,
         outcome: Settled,
-        content: str | Part | tuple[Part, ...] | None = None,
+        content: object = None,
         by: str | None = None,
         force: bool = False,
     ) -> Entry:

@@ -24,51 +24,61 @@ _MOST_THREADS = 64
 async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Do blocking work in a worker thread. A cancelled caller still waits for it: nothing goes on behind its back."""
     in_context = contextvars.copy_context()
-    job = _Job(lambda: in_context.run(work, *args, **kwargs), _mail())
-    _threads.pool().submit(job.do)
-    cancelled: asyncio.CancelledError | None = None
-    while not job.is_done:
+    mail, job = mail_here(), Job[T]()
+
+    def do() -> None:
         try:
-            await job.end()
-        except asyncio.CancelledError as error:
-            cancelled = error
-    if cancelled is not None:
-        raise cancelled
-    return job.answer()
+            job.end(in_context.run(work, *args, **kwargs))
+        except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits
+            job.fail(error)
+        mail.send(job.arrive)
+
+    in_pool(do)
+    return await job.ended(mail.loop)
 
 
-class _Job(Generic[T]):
-    """A piece of work, and what came of it. The loop to which `mail` belongs is told of its end."""
+def in_pool(work: Callable[[], object]) -> None:
+    """Have work done in a worker thread."""
+    _threads.pool().submit(work)
 
-    def __init__(self, work: Callable[[], T], mail: _Mail) -> None:
-        self._work = work
-        self._mail = mail
+
+class Job(Generic[T]):
+    """What a task waits for that is done elsewhere, and what came of it."""
+
+    def __init__(self) -> None:
         self._answer: T | None = None
         self._error: BaseException | None = None
         self._waiter: asyncio.Future[None] | None = None
-        self.is_done = False
+        self._is_done = False
 
-    def do(self) -> None:
-        """In a worker thread: do the work."""
-        try:
-            self._answer = self._work()
-        except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits
-            self._error = error
-        self._mail.send(self._arrive)
+    def end(self, answer: T) -> None:
+        """In any thread: it has that answer."""
+        self._answer = answer
 
-    def end(self) -> asyncio.Future[None]:
-        """What to await until it is done; again when that was cancelled."""
-        self._waiter = self._mail.loop.create_future()
-        return self._waiter
+    def fail(self, error: BaseException) -> None:
+        """In any thread: it ended in that error."""
+        self._error = error
 
-    def _arrive(self) -> None:
+    def arrive(self) -> None:
         """In the loop: wake whoever waits."""
-        self.is_done = True
+        self._is_done = True
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
-    def answer(self) -> T:
-        """What the work returned, or raised."""
+    async def ended(self, loop: asyncio.AbstractEventLoop) -> T:
+        """The answer, or the error raised, once it has arrived; a cancellation is raised behind that."""
+        cancelled: asyncio.CancelledError | None = None
+        while not self._is_done:
+            self._waiter = loop.create_future()
+            try:
+                await self._waiter
+            except asyncio.CancelledError as error:
+                cancelled = error
+        if cancelled is not None:
+            raise cancelled
+        return self._come()
+
+    def _come(self) -> T:
         if self._error is not None:
             try:
                 raise self._error
@@ -77,7 +87,7 @@ class _Job(Generic[T]):
         return cast("T", self._answer)
 
 
-class _Mail:
+class Mail:
     """What is to be called in a loop, sent from other threads."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -86,6 +96,7 @@ class _Mail:
         self._is_called = False
 
     def send(self, call: Callable[[], None]) -> None:
+        """From any thread: have it called in the loop."""
         self._sent.append(call)
         if not self._is_called:
             self._is_called = True
@@ -99,17 +110,17 @@ class _Mail:
 
 
 class _Here(threading.local):
-    mail: _Mail | None = None
+    mail: Mail | None = None
 
 
 _here = _Here()
 
 
-def _mail() -> _Mail:
+def mail_here() -> Mail:
     """The mail of the loop that runs in this thread."""
     loop = asyncio.get_running_loop()
     if _here.mail is None or _here.mail.loop is not loop:
-        _here.mail = _Mail(loop)
+        _here.mail = Mail(loop)
     return _here.mail
 
 

@@ -11,7 +11,7 @@ import hmac
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Literal, Protocol, TypeAlias, get_args, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, TypeAlias, get_args, runtime_checkable
 
 import msgspec
 
@@ -201,6 +201,27 @@ def key_of(store: object) -> bytes | None:
 # The protocol ---------------------------------------------------------------------------------
 
 
+class Append(NamedTuple):
+    """What one call of `Store.append` is given."""
+
+    session_id: str
+    drafts: Sequence[Draft]
+    expect: int | None = None
+    epoch: int | None = None
+    meta: Meta | None = None
+
+
+@runtime_checkable
+class Together(Protocol):
+    """A store that commits what many append at once. Appends of async code to any other store each wait in a thread."""
+
+    def append_each(self, appends: Sequence[Append]) -> list[int | Exception]:
+        """Append each as `Store.append` does, in their order and in one commit: the last seq of each, or what refused it,
+        and it alone.
+        """
+        ...
+
+
 @runtime_checkable
 class Store(Protocol):
     """A place for sessions. `suture.testing.StoreContract` is the test class that every store passes."""
@@ -256,6 +277,7 @@ class Store(Protocol):
 
         Raises:
             SessionBusy: somebody else holds it who is not provably dead and whose lease has not run out.
+            ConfigurationError: `ttl` is no finite number; so for `renew`.
         """
         ...
 

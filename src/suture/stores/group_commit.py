@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar, cast
 
 from suture.stores.shield import let_in
@@ -60,51 +60,65 @@ class GroupCommit(Generic[C]):
             Exception: what the work raised, or the commit.
         """
         write = Write(work)
+        self._do([write])
+        if write.error is not None:
+            try:
+                raise write.error
+            finally:
+                write.error = None  # its traceback holds this frame
+        return cast("T", write.answer)
+
+    def do_each(self, works: Sequence[Callable[[C], T]]) -> list[T | Exception]:
+        """The answer of each, when they are committed together, or what it raised, or the commit did. As `do` otherwise."""
+        writes = [Write[C](work) for work in works]
+        self._do(writes)
+        return [write.error or cast("T", write.answer) for write in writes]
+
+    def _do(self, own: list[Write[C]]) -> None:
+        """Have them committed, which begin to wait together and so are done together; the first stands for all."""
+        if not own:
+            return
+        first = own[0]
         try:
             with self._mutex:
-                self._waiting.append(write)
+                self._waiting.extend(own)
                 if not self._is_led:
-                    self._is_led = write.leads = True
-            write.wait()
-            if write.leads:
-                self._lead(write)
-            if write.error is not None:
-                raise write.error
-            return cast("T", write.answer)
+                    self._is_led = first.leads = True
+            first.wait()
+            if first.leads:
+                self._lead(own)
         finally:
-            if write.leads or not write.is_done:
-                self._leave(write)
+            if first.leads or not first.is_done:
+                self._leave(own)
 
-    def _lead(self, own: Write[C]) -> None:
-        """Commit all that waits, this one among it."""
+    def _lead(self, own: list[Write[C]]) -> None:
+        """Commit all that waits, these among it."""
         writes: list[Write[C]] = []
         try:
             with self._mutex:
                 writes.extend(self._waiting)
                 self._waiting.clear()
             self._commit(writes)
-        except Exception as error:
-            if len(writes) == 1:
-                raise
+        except Exception as error:  # noqa: BLE001 - it belongs to whoever waits
             for write in writes:
                 write.error = write.error or error
         except BaseException:
             with self._mutex:
-                self._waiting.extendleft(write for write in reversed(writes) if write is not own)
+                self._waiting.extendleft(write for write in reversed(writes) if write not in own)
             raise
         for write in writes:
             write.is_done = True
         for write in writes:
             write.wake()
 
-    def _leave(self, own: Write[C]) -> None:
+    def _leave(self, own: list[Write[C]]) -> None:
         """Wait no more; a leader makes the first that waits the next one."""
         with self._mutex:
-            if own in self._waiting:
-                self._waiting.remove(own)
-            if not own.leads:
+            if not own[0].is_done:
+                self._waiting = deque(write for write in self._waiting if write not in own)
+            if not own[0].leads:
                 return
-            own.leads = False
+            own[0].leads = False
             if not self._waiting:
                 self._is_led = False
                 return

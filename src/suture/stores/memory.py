@@ -16,7 +16,8 @@ import msgspec
 
 import suture.stores.rules as rules
 from suture.entries import Draft, Entry
-from suture.stores.base import Claim, Meta, SessionInfo, Status, boundary_of, link, marked, seal
+from suture.errors import SutureError
+from suture.stores.base import Append, Claim, Meta, SessionInfo, Status, boundary_of, link, marked, seal
 from suture.stores.shield import Bell, shielded
 
 T = TypeVar("T")
@@ -78,6 +79,17 @@ class MemoryStore:
         """Append a batch whole, as `Store.append` says."""
         rules.require_text(session_id, drafts)
         return self._alone(lambda: self._append(session_id, drafts, expect, epoch, meta))
+
+    def append_each(self, appends: Sequence[Append]) -> list[int | Exception]:
+        """Append what many append, as `Together.append_each` says."""
+        return [self._attempt(each) for each in appends]
+
+    def _attempt(self, append: Append) -> int | Exception:
+        session_id, drafts, expect, epoch, meta = append
+        try:
+            return self.append(session_id, drafts, expect=expect, epoch=epoch, meta=meta)
+        except SutureError as error:
+            return error
 
     def _append(
         self, session_id: str, drafts: Sequence[Draft], expect: int | None, epoch: int | None, meta: Meta | None
@@ -158,6 +170,7 @@ class MemoryStore:
     def claim(self, session_id: str, owner: str, ttl: float) -> Claim:
         """Claim a session under a new epoch, as `Store.claim` says."""
         rules.require_text(session_id)
+        rules.require_lease(ttl)
         return self._alone(lambda: self._claim(session_id, owner, ttl), undo=self.release)
 
     def _claim(self, session_id: str, owner: str, ttl: float) -> Claim:
@@ -172,6 +185,7 @@ class MemoryStore:
 
     def renew(self, claim: Claim, ttl: float) -> None:
         """Extend the lease, as `Store.renew` says."""
+        rules.require_lease(ttl)
         self._alone(lambda: self._renew(claim, ttl))
 
     def _renew(self, claim: Claim, ttl: float) -> None:

@@ -7,6 +7,7 @@ class TestMine(StoreContract):
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
@@ -23,7 +25,7 @@ import pytest
 from suture.entries import MAX_BODY
 from suture.errors import ConfigurationError, Conflict, Fenced, NotJson, SessionBusy, SessionNotFound, StoreError
 from suture.stores import Claim, Draft, Entry, Store
-from suture.stores.base import Status, key_of, link, seal
+from suture.stores.base import Append, Status, Together, key_of, link, seal
 from suture.stores.owner import this_owner
 
 T = TypeVar("T")
@@ -347,6 +349,34 @@ class StoreContract:
         wanted = {f"{thread}-{index}" for thread in range(0, 8, 2) for index in range(20)} | {"first"}
         assert set(ids_of(store.read("s"))) == wanted
 
+    def test_each_of_many_appends_counts_alone(self, store: Store, other: Store) -> None:
+        """A store that commits many appends together answers each as if it had come by itself, in their order."""
+        if not isinstance(store, Together):
+            return  # each is one already
+        assert store.append_each([]) == []
+        claim = store.claim("claimed", ELSEWHERE, 60)
+        answers = store.append_each(
+            [
+                Append("s", drafts("1")),
+                Append("s", drafts("2", "3"), expect=1),
+                Append("s", drafts("4"), expect=1),
+                Append("s", drafts("2", "3")),
+                Append("s", drafts("3", "5")),
+                Append("half \ud800", drafts("6")),
+                Append("claimed", drafts("7"), epoch=claim.epoch),
+                Append("claimed", drafts("8"), epoch=claim.epoch + 1),
+                Append("other", drafts("9"), meta={"user": "7"}),
+                Append("s", drafts("10")),
+            ]
+        )
+        told = [answer if isinstance(answer, int) else type(answer) for answer in answers]
+        assert told == [1, 3, Conflict, 3, Conflict, StoreError, 1, Fenced, 1, 4]
+        assert ids_of(other.read("s")) == ["1", "2", "3", "10"]
+        assert ids_of(other.read("claimed")) == ["7"]
+        info = other.info("other")
+        assert info is not None
+        assert info.meta == {"user": "7"}
+
     # Chain ------------------------------------------------------------------------------------
 
     def test_the_chain_can_be_recomputed(self, store: Store, other: Store) -> None:
@@ -557,6 +587,14 @@ class StoreContract:
         info = other.info("it's")
         assert info is not None
         assert (info.claim, info.epoch, info.status) == (claim, 1, "running")
+
+    @pytest.mark.parametrize("ttl", [math.inf, math.nan])
+    def test_a_claim_for_no_number_of_seconds_is_none_or_holds(self, store: Store, other: Store, ttl: float) -> None:
+        """It is refused, or kept as one that nobody else gets over; it is not given and then forgotten."""
+        with suppress(ConfigurationError):
+            store.claim("s", ELSEWHERE, ttl)
+            with pytest.raises(SessionBusy):
+                other.claim("s", this_owner(), 300)
 
     def test_a_claim_makes_the_session(self, store: Store) -> None:
         """A session may be claimed before its first entry."""

@@ -10,10 +10,10 @@ import msgspec
 from suture.canonical import canonical, require_json
 from suture.errors import Corrupt, NotJson
 from suture.messages import (
-    Assistant,
     Audio,
     File,
     Image,
+    Message,
     Part,
     Text,
     ToolCall,
@@ -27,7 +27,7 @@ from suture.tools.jsonable import json_of
 from suture.tools.media import trouble_among
 from suture.tools.words import MAX_REASON_BYTES, clipped, said
 
-M = TypeVar("M", Assistant, ToolResult)
+M = TypeVar("M", bound=Message)
 
 MIB = 1024 * 1024
 
@@ -157,6 +157,11 @@ def as_logged(kind: type[M], message: M) -> M:
     Raises:
         NotJson: it would not come back; names the place.
     """
+    same = _read_back(message)
+    if isinstance(same, kind):
+        return same
+    if not isinstance(message.parts, tuple | list):
+        raise NotJson(f"$.parts: {type(message.parts).__name__} is no tuple of parts; `{kind.__name__}.of(...)` makes one.")
     for index, part in enumerate(message.parts):
         if not isinstance(part, Part):
             raise NotJson(f"$.parts[{index}]: {type(part).__name__} is no part; wrap a text in suture.messages.Text.")
@@ -170,6 +175,18 @@ def as_logged(kind: type[M], message: M) -> M:
         raise NotJson(said(error)) from error
     assert isinstance(logged, kind)
     return logged
+
+
+_decoder = msgspec.json.Decoder(Message)
+
+
+def _read_back(message: Message) -> Message | None:
+    """The message as it is read, when that is the same; None when somebody has to look at what it holds."""
+    try:
+        read = _decoder.decode(encode(message))
+        return read if read == message else None
+    except Exception:  # noqa: BLE001 - whatever a host put into it
+        return None
 
 
 def _plain(value: object, at: str = "$") -> object:

@@ -32,9 +32,9 @@ class Handle:
             self.state = State()
             self._whole: State | None = None  # from the beginning, once somebody asks for what a compaction hides
             self._opened = False
-            # How far was written here, and the last entry that was read before some were taken in that were written.
+            # How far was written here; and the ids of what was taken in since the last read, with the last that was read.
             self._written = 0
-            self._seen: tuple[int, str] | None = None
+            self._unread: dict[int, str] = {}
 
     @property
     def store(self) -> Store:
@@ -57,7 +57,7 @@ class Handle:
             if entries is not None:
                 with self.lock:
                     state.fold(entries)
-                    self._seen = None
+                    self._unread.clear()
                     return look(state)
             self._begin_anew()
 
@@ -69,12 +69,12 @@ class Handle:
         """
         with self.lock:
             head, last = state.head, state.last_id
-            seen = self._seen if state is self.state and self._seen is not None else (head, last)
+            known = {head: last, **(self._unread if state is self.state else {})}
         if not last:
             return self.log.read(after=head)
-        if entries := self.log.read(after=max(seen[0] - 1, 0)):
+        if entries := self.log.read(after=max(min(known) - 1, 0)):
             ids = {0: "", **{one.seq: one.id for one in entries}}
-            is_same = all(ids.get(seq) == id for seq, id in (seen, (head, last)))
+            is_same = all(ids.get(seq) == id for seq, id in known.items())
             return [one for one in entries if one.seq > head] if is_same else None
         info = self.log.info()  # a log that was cut keeps its positions
         return [] if info is not None and info.head >= head else None
@@ -136,15 +136,15 @@ class Handle:
         with self.lock:
             self._written = max(self._written, written[-1].seq)
             if self._opened and written[0].seq == self.state.head + 1:
-                self._seen = self._seen or (self.state.head, self.state.last_id)
+                self._unread.setdefault(self.state.head, self.state.last_id)
+                self._unread.update((one.seq, one.id) for one in written)
                 self.state.fold(written)
 
-    @property
     def is_caught_up(self) -> bool:
         """Whether all is known up to what was written here last."""
         return self._opened and self.state.head >= self._written
 
     def catch_up(self) -> None:
         """Read, unless all is known up to what was written here last."""
-        if not self.is_caught_up:
+        if not self.is_caught_up():
             self.refresh()

@@ -211,7 +211,7 @@ class AsyncSession:
             made = self.plain.drafted(recorded)
             last = await append_together(self.plain.log, (made,))
             self.plain.know((made.at_seq(last),))
-            if not self.plain.is_caught_up:
+            if not self.plain.is_caught_up():
                 await in_thread(self._catch_up)
         return recorded
 

@@ -268,8 +268,8 @@ class Session(Reading, Editing, Deciding):
             InvalidEdit: there is no such position, or a session of that id.
         """
         child = self.log.fork(at, usable_id(id))
-        fork = Session(child.store, child.session_id, heal=self.heal, ids=self.message_id)
-        fork.log = child
+        fork = Session(child.store, child.session_id, heal=self.heal)
+        fork.log, fork.message_id = child, self.message_id
         return fork
 
 

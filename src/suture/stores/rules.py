@@ -158,6 +158,11 @@ def wrong_key(session_id: str, sealed: bytes, key: bytes | None) -> WrongKey:
 # Claims ---------------------------------------------------------------------------------------
 
 
+def claim_of(session_id: str, owner: str | None, epoch: int, expires: float) -> Claim | None:
+    """The claim that a session's row holds; None when it was released, or nobody ever claimed."""
+    return None if owner is None else Claim(session_id, owner, epoch, expires)
+
+
 def require_lease(ttl: object) -> None:
     """Return when every store can keep a lease of so many seconds.
 

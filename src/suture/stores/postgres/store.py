@@ -430,7 +430,7 @@ def _locked(db: Db, session_id: str) -> _Row:
 def _claim(db: Db, key: bytes | None, session_id: str, owner: str, ttl: float) -> Claim:
     with db.transaction():
         row = _own(db, session_id, key, make=True)
-        rules.require_free(_claim_of(session_id, row.owner, row.epoch, row.expires), owner, row.now)
+        rules.require_free(rules.claim_of(session_id, row.owner, row.epoch, row.expires), owner, row.now)
         ((epoch, expires),) = _fetched(db, _TAKE, (_bytes(owner), ttl, ttl, row.head.key))
     return Claim(session_id, owner, epoch, expires)
 
@@ -511,10 +511,6 @@ def _marks_in(stored: bytes) -> dict[str, int]:
         return {}
 
 
-def _claim_of(session_id: str, owner: str | None, epoch: int, expires: float) -> Claim | None:
-    return None if owner is None else Claim(session_id, owner, epoch, expires)
-
-
 def _info(row: tuple[Any, ...]) -> SessionInfo:
     stored, head, chain, packed, epoch, owner, expires, meta, created, updated, sealed, now = row
     id, marks = stored.decode(), _marks_in(packed)
@@ -525,7 +521,7 @@ def _info(row: tuple[Any, ...]) -> SessionInfo:
         boundary=boundary_of(marks),
         epoch=epoch,
         marks=marks,
-        claim=rules.claim_in_force(_claim_of(id, _text(owner), epoch, expires), now),
+        claim=rules.claim_in_force(rules.claim_of(id, _text(owner), epoch, expires), now),
         meta=rules.meta_of(meta),
         damage=() if rules.read_meta(meta) is not None else rules.UNREADABLE_META,
         created_at=rules.utc(created),

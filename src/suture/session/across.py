@@ -18,7 +18,7 @@ _LOG = logging.getLogger("suture")
 
 def open_approvals(store: Store) -> list[tuple[str, Approval]]:
     """The approvals that wait in all sessions of a store, each with its session's id. A session that cannot be read is left
-    out and named in the log `suture`, unless none of those that wait can be.
+    out and named in the log `suture`, unless none of those that are known to wait can be.
     """
     return _across(store, "approval:", lambda session: [one for one in session.open_approvals() if one.decision is None])
 
@@ -36,6 +36,8 @@ def _across(store: Store, prefix: str, read_one: Callable[[Session], list[T]]) -
     after: str | None = None
     while page := store.sessions(after=after, limit=500):
         for info in page:
+            if info.damage and not info.head:
+                _LOG.warning("A session that may have open calls is left out: %s: %s", info.id, info.damage[0][1])
             if not any(one.startswith(prefix) for one in info.marks):
                 continue
             try:

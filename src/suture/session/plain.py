@@ -140,9 +140,11 @@ class Session(Reading, Editing, Deciding):
         the kind `message` is one as `Entry.data` of such an entry shows it.
 
         Raises:
-            InvalidEdit: the kind is one that suture writes itself, or a `message` that cannot be read.
+            InvalidEdit: the kind is one that suture writes itself or no text, or a `message` that cannot be read.
             NotJson: the body is no JSON.
         """
+        if not isinstance(kind, str):
+            raise InvalidEdit(f"The kind of an entry is a text, not {kind!r:.80}.")
         if kind in KINDS and kind != "message":
             raise InvalidEdit(f"{kind!r} is a kind of suture's own; use the method that writes it, or choose another kind.")
         raw = body if isinstance(body, bytes) else canonical(body)

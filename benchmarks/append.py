@@ -19,7 +19,7 @@ from typing import NamedTuple
 import apsw
 
 from suture.entries import Draft
-from suture.stores.sqlite import SqliteStore
+from suture.stores.sqlite.store import SqliteStore
 
 BODY = b"x" * 500
 LENGTHS = (0, 1_000, 10_000, 100_000)

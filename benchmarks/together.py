@@ -21,7 +21,7 @@ from benchmarks.append import BODY, a_draft, bare_append, bare_store
 
 from suture.messages import User
 from suture.session import AsyncSession
-from suture.stores.sqlite import SqliteStore
+from suture.stores.sqlite.store import SqliteStore
 
 SESSIONS = 64
 ROUNDS = 9

@@ -24,7 +24,7 @@ from suture.models.scripted import ScriptedModel, Step, Turn
 from suture.session import Session
 from suture.stores.base import Store
 from suture.stores.memory import MemoryStore
-from suture.stores.sqlite import SqliteStore
+from suture.stores.sqlite.store import SqliteStore
 from suture.tools import tool
 
 Kind: TypeAlias = Literal["text", "call"]

@@ -131,7 +131,7 @@ def test_passes_know_no_provider() -> None:
 def test_backends_import_the_base_and_not_the_package() -> None:
     """A store or model can be loaded alone, whatever the package re-exports."""
     for package in ("stores", "models"):
-        for path in (SOURCE / package).glob("*.py"):
+        for path in (SOURCE / package).rglob("*.py"):
             if path.name != "__init__.py":
                 assert f"suture.{package}" not in {name for _, name in imports(path)}, path
 

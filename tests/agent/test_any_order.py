@@ -30,7 +30,7 @@ from suture.session.exporting import whole_conversation
 from suture.stores import EncryptedStore, JsonlStore
 from suture.stores.base import Store
 from suture.stores.memory import MemoryStore
-from suture.stores.sqlite import SqliteStore
+from suture.stores.sqlite.store import SqliteStore
 from tests.agent.deeds import DECIDING, EDITING, FORGING, SAYING, Op
 from tests.agent.drawn import Plan, model_of, ops, plans
 from tests.agent.world import EXTERNAL, REFUSALS, TOOLS, World

@@ -18,7 +18,7 @@ from suture.loop.asks import Ask, Next, Start
 from suture.loop.jobs import ToolJob
 from suture.stores.base import Store
 from suture.stores.memory import MemoryStore
-from suture.stores.sqlite import SqliteStore
+from suture.stores.sqlite.store import SqliteStore
 from suture.tools import ToolContext
 from tests.loop.mortal import Acknowledged, Dead, Died, Mortal, assert_stand
 from tests.loop.scenarios import (

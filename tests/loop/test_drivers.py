@@ -23,7 +23,7 @@ from suture.models.scripted import ScriptedModel, Step
 from suture.session import Session
 from suture.stores.base import Store
 from suture.stores.memory import MemoryStore
-from suture.stores.sqlite import SqliteStore
+from suture.stores.sqlite.store import SqliteStore
 from suture.tools import Handler, Tool, ToolContext, tool
 from tests.loop.children import Child
 from tests.loop.counts import RUNS_AT_ONCE

@@ -15,7 +15,7 @@ from typing import TypeAlias, TypeVar
 
 import pytest
 
-from suture.stores.sqlite import SqliteStore
+from suture.stores.sqlite.store import SqliteStore
 from tests.loop.children import Child
 from tests.loop.counts import KILLS_IN_COMMIT, KILLS_IN_MODEL, KILLS_IN_TOOL
 from tests.loop.mortal import assert_stand

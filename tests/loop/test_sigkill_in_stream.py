@@ -17,7 +17,7 @@ from llmock.testing import LLMockServer
 
 from suture.messages import Assistant, User
 from suture.session import Session
-from suture.stores.sqlite import SqliteStore
+from suture.stores.sqlite.store import SqliteStore
 from tests.loop.children import Child
 from tests.loop.counts import KILLS_IN_STREAM
 from tests.loop.mortal import assert_stand

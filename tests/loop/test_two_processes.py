@@ -15,7 +15,7 @@ from suture.loop.asks import Append, Ask, Start
 from suture.loop.jobs import ToolJob
 from suture.messages import ToolResult, User
 from suture.session import Session
-from suture.stores.sqlite import SqliteStore
+from suture.stores.sqlite.store import SqliteStore
 from tests.loop.children import Child
 from tests.loop.counts import APPENDS, RACES
 from tests.loop.mortal import assert_stand

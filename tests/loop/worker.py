@@ -19,7 +19,7 @@ from suture.errors import AlreadyDecided, SessionBusy, SutureError
 from suture.loop.asks import Append, Ask, Start
 from suture.loop.jobs import ToolJob
 from suture.models.base import Piece, TextDelta, ToolCallDelta
-from suture.stores.sqlite import SqliteStore
+from suture.stores.sqlite.store import SqliteStore
 from suture.tools import ToolContext
 from tests.loop.mortal import Acknowledged, Mortal
 from tests.loop.scenarios import PATIENCE, SCENARIOS, Driver, Ledger, ModelOf, Story, World, model_of, wait_until

@@ -20,7 +20,7 @@ from suture.messages import Assistant, ToolResult, User
 from suture.models import Model
 from suture.session import Session
 from suture.stores.base import Store
-from suture.stores.sqlite import SqliteStore
+from suture.stores.sqlite.store import SqliteStore
 from suture.tools import ToolContext, tool
 from tests.loop.counts import RUNS_AT_ONCE
 from tests.loop.scenarios import assert_folds_alike, session_of

@@ -15,7 +15,7 @@ from suture.entries import Draft
 from suture.errors import StoreError
 from suture.stores.jsonl.store import JsonlStore
 from suture.stores.owner import this_owner
-from suture.stores.sqlite import SqliteStore
+from suture.stores.sqlite.store import SqliteStore
 
 
 def say(line: object) -> None:

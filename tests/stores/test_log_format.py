@@ -9,7 +9,7 @@ from suture.entries import KINDS, Entry, read
 from suture.stores import JsonlStore
 from suture.stores.base import link
 from suture.stores.jsonl.lines import VERSION, EntryLine, decoded, entry_of
-from suture.stores.sqlite import VERSIONS
+from suture.stores.sqlite.schema import VERSIONS
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "reference" / "log-format.md").read_text(encoding="utf-8")
 LINES = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)[0]

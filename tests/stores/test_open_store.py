@@ -116,7 +116,7 @@ def test_names() -> None:
 
 def test_a_store_is_imported_when_it_is_used() -> None:
     """Importing the package loads no database."""
-    code = "import sys, suture.stores; print('apsw' in sys.modules, 'suture.stores.sqlite' in sys.modules)"
+    code = "import sys, suture.stores; print('apsw' in sys.modules, 'suture.stores.sqlite.store' in sys.modules)"
     path = ":".join(part for part in sys.path if part)
     done = subprocess.run(
         [sys.executable, "-c", code], env={"PYTHONPATH": path}, capture_output=True, text=True, timeout=60, check=True

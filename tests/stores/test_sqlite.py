@@ -19,7 +19,7 @@ import pytest
 
 from suture.errors import Conflict, SessionNotFound, StoreError
 from suture.stores import Draft, SessionInfo, SqliteStore, Status, Store
-from suture.stores.sqlite import VERSIONS
+from suture.stores.sqlite.schema import VERSIONS
 from suture.testing.concurrent import ConcurrentStoreContract, require_whole
 from suture.testing.stores import ELSEWHERE, StoreContract, drafts
 

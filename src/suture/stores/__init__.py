@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from suture.stores.jsonl.store import JsonlStore
     from suture.stores.memory import MemoryStore
     from suture.stores.postgres.store import PostgresStore
-    from suture.stores.sqlite import SqliteStore
+    from suture.stores.sqlite.store import SqliteStore
 
 __all__ = [
     "Claim",
@@ -46,7 +46,7 @@ _CLASSES = {
     "JsonlStore": "suture.stores.jsonl.store",
     "MemoryStore": "suture.stores.memory",
     "PostgresStore": "suture.stores.postgres.store",
-    "SqliteStore": "suture.stores.sqlite",
+    "SqliteStore": "suture.stores.sqlite.store",
 }
 
 _KNOWN = "memory:, sqlite:///file, jsonl:///dir and postgresql://..."

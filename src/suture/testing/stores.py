@@ -7,6 +7,7 @@ class TestMine(StoreContract):
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
@@ -585,6 +587,14 @@ class StoreContract:
         info = other.info("it's")
         assert info is not None
         assert (info.claim, info.epoch, info.status) == (claim, 1, "running")
+
+    @pytest.mark.parametrize("ttl", [math.inf, math.nan])
+    def test_a_claim_for_no_number_of_seconds_is_none_or_holds(self, store: Store, other: Store, ttl: float) -> None:
+        """It is refused, or kept as one that nobody else gets over; it is not given and then forgotten."""
+        with suppress(ConfigurationError):
+            store.claim("s", ELSEWHERE, ttl)
+            with pytest.raises(SessionBusy):
+                other.claim("s", this_owner(), 300)
 
     def test_a_claim_makes_the_session(self, store: Store) -> None:
         """A session may be claimed before its first entry."""

@@ -224,10 +224,12 @@ class PostgresStore:
     def claim(self, session_id: str, owner: str, ttl: float) -> Claim:
         """Claim a session under a new epoch, as `Store.claim` says. `expires` is on the server's clock."""
         rules.require_text(session_id)
+        rules.require_lease(ttl)
         return self._server.do(lambda db: _claim(db, self.key, session_id, owner, ttl), undo=self.release)
 
     def renew(self, claim: Claim, ttl: float) -> None:
         """Extend the lease, as `Store.renew` says."""
+        rules.require_lease(ttl)
         if not self._rows(_RENEW, (ttl, ttl, _bytes(claim.session_id), claim.epoch)):
             raise rules.claim_lost(claim)
 
@@ -428,7 +430,7 @@ def _locked(db: Db, session_id: str) -> _Row:
 def _claim(db: Db, key: bytes | None, session_id: str, owner: str, ttl: float) -> Claim:
     with db.transaction():
         row = _own(db, session_id, key, make=True)
-        rules.require_free(_claim_of(session_id, row.owner, row.epoch, row.expires), owner, row.now)
+        rules.require_free(rules.claim_of(session_id, row.owner, row.epoch, row.expires), owner, row.now)
         ((epoch, expires),) = _fetched(db, _TAKE, (_bytes(owner), ttl, ttl, row.head.key))
     return Claim(session_id, owner, epoch, expires)
 
@@ -509,10 +511,6 @@ def _marks_in(stored: bytes) -> dict[str, int]:
         return {}
 
 
-def _claim_of(session_id: str, owner: str | None, epoch: int, expires: float) -> Claim | None:
-    return None if owner is None else Claim(session_id, owner, epoch, expires)
-
-
 def _info(row: tuple[Any, ...]) -> SessionInfo:
     stored, head, chain, packed, epoch, owner, expires, meta, created, updated, sealed, now = row
     id, marks = stored.decode(), _marks_in(packed)
@@ -523,7 +521,7 @@ def _info(row: tuple[Any, ...]) -> SessionInfo:
         boundary=boundary_of(marks),
         epoch=epoch,
         marks=marks,
-        claim=rules.claim_in_force(_claim_of(id, _text(owner), epoch, expires), now),
+        claim=rules.claim_in_force(rules.claim_of(id, _text(owner), epoch, expires), now),
         meta=rules.meta_of(meta),
         damage=() if rules.read_meta(meta) is not None else rules.UNREADABLE_META,
         created_at=rules.utc(created),

@@ -20,13 +20,13 @@ from urllib.parse import quote
 import apsw
 
 import suture.stores.at_fork as at_fork
-from suture.errors import Corrupt, StoreError
+from suture.errors import StoreError
 from suture.stores.group_commit import GroupCommit, Write
 from suture.stores.shield import Bell, pause, shielded
+from suture.stores.sqlite import schema
+from suture.stores.sqlite.refusals import REFUSALS, in_words
 
 T = TypeVar("T")
-
-APPLICATION_ID = 0x73757472  # "sutr"
 
 # Of a new file: an entry of a few thousand bytes fills its page, and does not spill into another one.
 _PAGE_SIZE = 8192
@@ -37,16 +37,15 @@ _LOCKED_PAUSE = 0.0002, 0.002
 
 
 class Database:
-    """The file at `path`, made when it is not there. `versions` are the scripts that lead from one schema to the next.
+    """The file at `path`, made when it is not there.
 
     Raises:
         StoreError: the file is no SQLite database, not ours, of a newer schema, or cannot be opened. It is unchanged.
     """
 
-    def __init__(self, path: Path, versions: Sequence[str], busy_timeout: float) -> None:
+    def __init__(self, path: Path, busy_timeout: float) -> None:
         self.path = path
         self._name = str(path)
-        self._versions = versions
         self._busy_timeout = busy_timeout
         self._flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         self._is_closed = False
@@ -55,8 +54,8 @@ class Database:
         self._start_afresh()
         try:
             shielded(self._open, undo=lambda _: self.close())
-        except _REFUSALS as error:
-            raise self._in_words(error) from error
+        except REFUSALS as error:
+            raise in_words(error, self.path, self._busy_timeout) from error
 
     def _start_afresh(self) -> None:
         """Locks that nobody holds, and nothing that waits: also what a forked child begins with."""
@@ -88,8 +87,8 @@ class Database:
         """
         try:
             return shielded(lambda: self._read(work))
-        except _REFUSALS as error:
-            raise self._in_words(error) from error
+        except REFUSALS as error:
+            raise in_words(error, self.path, self._busy_timeout) from error
 
     def _read(self, work: Callable[[apsw.Connection], T]) -> T:
         with self._loan() as db:
@@ -106,13 +105,13 @@ class Database:
         """
         try:
             return shielded(lambda: self._writes.do(work), undo)
-        except _REFUSALS as error:
-            raise self._in_words(error) from error
+        except REFUSALS as error:
+            raise in_words(error, self.path, self._busy_timeout) from error
 
     def write_each(self, works: Sequence[Callable[[apsw.Connection], T]]) -> list[T | Exception]:
         """Do each work in one transaction; the answer of each when that is on disk, or why nothing of it was written."""
         done = shielded(lambda: self._writes.do_each(works))
-        return [self._in_words(one) if isinstance(one, _REFUSALS) else one for one in done]
+        return [in_words(one, self.path, self._busy_timeout) if isinstance(one, REFUSALS) else one for one in done]
 
     def _commit(self, writes: list[Write[apsw.Connection]]) -> None:
         db = self._borrow()
@@ -223,7 +222,7 @@ class Database:
     def _require_ours_or_new(self) -> None:
         if self.path.exists() and self.path.stat().st_size > 0:
             with contextlib.closing(_frozen(self.path)) as db:
-                self._require_ours(*_identity(db))
+                schema.require_ours(db, self.path)
 
     def _bring_up(self) -> None:
         deadline = time.monotonic() + self._busy_timeout
@@ -243,10 +242,10 @@ class Database:
 
     def _migrate(self, db: apsw.Connection) -> None:
         """Bring the file to our schema, and then to WAL: in this order its first page always tells whose it is."""
-        if _identity(db) != (APPLICATION_ID, len(self._versions)):
+        if not schema.is_current(db):
             self._require_writable()
             db.execute(f"PRAGMA page_size = {_PAGE_SIZE}").fetchall()
-            _in_one_transaction(db, [Write(self._run_scripts)])
+            _in_one_transaction(db, [Write(lambda db: schema.bring_up(db, self.path))])
         if not db.readonly("main") and db.execute("PRAGMA journal_mode = WAL").get != "wal":
             raise StoreError(f"{self.path}: this file system cannot hold SQLite's WAL. Use a local disk.")
 
@@ -255,24 +254,6 @@ class Database:
             raise StoreError(
                 f"{self.path} was written by an older suture and cannot be brought up to this one, since it may only be "
                 "read here. Open it once where it may be written."
-            )
-
-    def _run_scripts(self, db: apsw.Connection) -> None:
-        application, version = _identity(db)
-        if (application, version) != (0, 0) or db.execute("SELECT count(*) FROM sqlite_schema").get:
-            self._require_ours(application, version)
-        for script in self._versions[version:]:
-            db.execute(script).fetchall()
-        header = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {len(self._versions)}"
-        db.execute(header).fetchall()
-
-    def _require_ours(self, application: int, version: int) -> None:
-        if application != APPLICATION_ID:
-            raise StoreError(f"{self.path} is the database of another program and was left as it is. Choose another path.")
-        if version > len(self._versions):
-            raise StoreError(
-                f"{self.path} was written by a newer suture (schema {version}; this one knows {len(self._versions)}) "
-                "and was left as it is. Update suture, or choose another path."
             )
 
     def _can_be_frozen(self) -> bool:
@@ -300,13 +281,6 @@ class Database:
     def after_fork_in_child(self) -> None:
         """Begin with new locks: whoever held the old ones does not live here."""
         self._start_afresh()
-
-    # Errors -----------------------------------------------------------------------------------
-
-    def _in_words(self, error: Exception) -> StoreError:
-        """The error that says what SQLite refused and what to do next."""
-        kind, text = next(words for cause, words in _CAUSES.items() if isinstance(error, cause))
-        return kind(f"{self.path}: {text.format(seconds=self._busy_timeout)} ({error})")
 
 
 def _in_one_transaction(
@@ -375,31 +349,3 @@ def _file_at(path: str) -> tuple[int, int]:
     except OSError:
         return 0, 0
     return found.st_dev, found.st_ino
-
-
-def _identity(db: apsw.Connection) -> tuple[int, int]:
-    """The application id and the schema version in the file's header."""
-    return db.execute("PRAGMA application_id").get, db.execute("PRAGMA user_version").get
-
-
-_LOCKED = (
-    "another process kept the database locked for {seconds:g} s, so nothing was changed. Find it with `fuser -v` on "
-    "the file; end it or let it finish, then try again; or open the store with a longer busy_timeout."
-)
-
-# Each names what to do next. The first that fits counts, so the general one stands last.
-_CAUSES: dict[type[Exception], tuple[type[StoreError], str]] = {
-    apsw.BusyError: (StoreError, _LOCKED),
-    apsw.NotADBError: (StoreError, "this is no SQLite database, and was left as it is. Choose another path."),
-    apsw.CorruptError: (Corrupt, "the database is damaged. Restore a backup, or try `.recover` of the sqlite3 program."),
-    apsw.FullError: (StoreError, "the disk is full, so nothing was written. Free some space, then try again."),
-    apsw.ReadOnlyError: (StoreError, "only reading is possible here. Make the file and its directory writable to append."),
-    apsw.CantOpenError: (StoreError, "the file cannot be opened. Check that it and its directory may be read and written."),
-    apsw.IOError: (StoreError, "the disk failed, so nothing was changed. Check it, then try again."),
-    apsw.TooBigError: (StoreError, "a body is larger than SQLite holds, so nothing was written. Keep it in a file."),
-    apsw.Error: (StoreError, "SQLite refused, so nothing was changed; the reason stands in brackets."),
-    OverflowError: (StoreError, "a number is larger than SQLite holds, so nothing was changed."),
-    UnicodeEncodeError: (StoreError, "a text holds half a surrogate pair. Use whole characters."),
-    UnicodeDecodeError: (Corrupt, "a text in the database is no UTF-8. Restore a backup."),
-}
-_REFUSALS = tuple(_CAUSES)

@@ -38,7 +38,7 @@ from tests.judges import structural_problems
 from tests.loop.conftest import SHARED_MEMORY
 from tests.loop.mortal import Dead, Died, Mortal
 from tests.loop.scenarios import Gate, free
-from tests.rules.reference import SlowReplay, in_short
+from tests.rules.reference import SlowReplay, in_short, waits_of
 from tests.rules.test_boundary import same
 
 ID = "any"
@@ -350,6 +350,7 @@ class AnyOrder(RuleBasedStateMachine):
         assert in_short(state.request()) == slow.request()
         assert in_short(message for message, _ in state.replay()) == slow.replay()
         assert self.fresh.messages == slow.messages()
+        assert waits_of(state) == slow.waits()
 
     def judge(self, messages: tuple[Message, ...]) -> None:
         """What may be sent is valid for every format, by judges that share no code with us."""

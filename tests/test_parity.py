@@ -22,7 +22,7 @@ ONE_SIDED = {
     "drafted": "a step of `append_message`, which the async skin takes apart",
     "recorded_as": "a step of `append_message`, which the async skin takes apart",
     "catch_up": "what the async skin does behind each write",
-    "is_caught_up": "what the async skin asks behind each write",
+    "is_behind": "what the async skin asks behind each write",
     "know": "what the async skin tells behind each write",
     "last_read": "what the properties of the async skin answer from",
     "last_whole": "what the properties of the async skin answer from",

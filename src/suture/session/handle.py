@@ -109,12 +109,16 @@ class Handle:
             return look(whole)
 
     def last_read(self, look: Callable[[State], T]) -> T:
-        """Look at what was last read, and read nothing."""
+        """Look at what was last read or written here; it is read only when more was written than is known."""
+        if self.is_behind():
+            self.refresh()
         with self.lock:
             return look(self.state)
 
     def last_whole(self, look: Callable[[State], T]) -> T:
-        """Look at what was last read, from the first entry on; only what a compaction hides may have to be read for it."""
+        """The same, from the first entry on; what a compaction hides may have to be read for it."""
+        if self.is_behind():
+            self.refresh()
         with self.lock:
             return look(self.state) if self.state.start == 0 else self._look_at_whole(look, self.state.head)
 
@@ -130,21 +134,24 @@ class Handle:
         return next(iter(written), None)
 
     def know(self, written: Sequence[Entry]) -> None:
-        """Take in what was written here; it has not to be read where it stands right behind what was."""
+        """Take in what was written here; it need not be read where it stands right behind what was."""
         if not written:
             return
         with self.lock:
             self._written = max(self._written, written[-1].seq)
+            self._opened |= written[0].seq == 1
             if self._opened and written[0].seq == self.state.head + 1:
                 self._unread.setdefault(self.state.head, self.state.last_id)
                 self._unread.update((one.seq, one.id) for one in written)
                 self.state.fold(written)
 
-    def is_caught_up(self) -> bool:
-        """Whether all is known up to what was written here last."""
-        return self._opened and self.state.head >= self._written
+    def is_behind(self) -> bool:
+        """Whether something was written here that is not among what is known."""
+        return self.state.head < self._written
 
     def catch_up(self) -> None:
-        """Read, unless all is known up to what was written here last."""
-        if not self.is_caught_up():
+        """Read what was written here and is not known. Of a log that was never read nothing is: whoever only writes does
+        not pay for its length, and the first look reads it.
+        """
+        if self._opened and self.is_behind():
             self.refresh()

@@ -341,7 +341,7 @@ class SessionLog:
         for session_id, offset, upto in self._stretches():
             after, last = 0, upto - offset
             while after < last and (page := self.store.read(session_id, after, min(_PAGE, last - after))):
-                yield from ((session_id, entry) for entry in shifted([one for one in page if one.seq <= last], offset))
+                yield from ((session_id, entry) for entry in shifted(page, offset) if entry.seq <= last + offset)
                 after = page[-1].seq
 
     def _stretches(self) -> tuple[Stretch, ...]:

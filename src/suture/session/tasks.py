@@ -29,9 +29,9 @@ T = TypeVar("T")
 class AsyncSession:
     """A handle on a session. `Session` says what each method does.
 
-    What reads or writes is awaited. Properties, `len` and iteration answer from what was last read, by whatever reads or
-    writes here or by a run; what others wrote since is among it behind `await refresh()`. `plain` is the session
-    underneath.
+    What reads or writes is awaited. Properties, `len` and iteration answer from what was last read here, by a run too, and
+    what was written here; what others wrote since is among it behind `await refresh()`. A handle that has written and never
+    read reads at the first look, and holds the loop up for as long. `plain` is the session underneath.
     """
 
     def __init__(
@@ -207,12 +207,12 @@ class AsyncSession:
         recorded = self.plain.recorded_as(message)
         if isinstance(recorded, ToolResult):
             await self._written(self.plain.append_result, recorded)
-        else:
-            made = self.plain.drafted(recorded)
-            last = await append_together(self.plain.log, (made,))
-            self.plain.know((made.at_seq(last),))
-            if not self.plain.is_caught_up():
-                await in_thread(self._catch_up)
+            return recorded
+        made = self.plain.drafted(recorded)
+        last = await append_together(self.plain.log, (made,))
+        self.plain.know((made.at_seq(last),))
+        if self.plain.is_behind():
+            await in_thread(self._catch_up)
         return recorded
 
     async def append(self, kind: str, body: object) -> Entry:
@@ -273,10 +273,7 @@ class AsyncSession:
 
     async def fork(self, at: int | None = None, id: str | None = None) -> AsyncSession:
         """As `Session.fork`."""
-        fork = AsyncSession.of(await in_thread(self.plain.fork, at, id))
-        with suppress(SutureError):
-            await fork.refresh()
-        return fork
+        return AsyncSession.of(await in_thread(self.plain.fork, at, id))
 
     async def approve(
         self,

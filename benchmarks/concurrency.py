@@ -21,6 +21,7 @@ class Races(ConcurrentStoreContract):
     openers, openings = 8, 50
     writers, appends = 8, 1000
     sessions, rounds = 64, 50
+    erasures = 100
     races = 1000
     kills = 200
     forks = 50

@@ -201,6 +201,7 @@ class FileStore:
     def claim(self, session_id: str, owner: str, ttl: float) -> Claim:
         """Claim a session under a new epoch, as `Store.claim` says."""
         rules.require_text(session_id)
+        rules.require_lease(ttl)
         with self._alone():
             now = time.time()
             kept = self._load(session_id) or Kept(session_id, now, now)
@@ -213,6 +214,7 @@ class FileStore:
 
     def renew(self, claim: Claim, ttl: float) -> None:
         """Extend the lease, as `Store.renew` says."""
+        rules.require_lease(ttl)
         with self._alone():
             kept = self._load(claim.session_id)
             if kept is None or not kept.holds(claim):

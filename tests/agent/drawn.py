@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeVar
 
 from hypothesis import strategies as st
 
+from suture.errors import Overloaded
 from suture.loop.request import Request
 from suture.models.scripted import ScriptedModel
 from tests.agent.deeds import Op
@@ -58,8 +59,10 @@ class Turn(NamedTuple):
     calls: tuple[tuple[str, object], ...] = ()
 
     def step(self, world: World) -> Mapping[str, object]:
+        """Without calls it is paused, and goes on when it is sent back."""
         calls = [{"id": world.new_id(), "name": name, "arguments": arguments} for name, arguments in self.calls]
-        return {"text": self.text, "calls": calls}
+        stopped = {} if calls else {"stop_reason": "pause"}
+        return {"text": self.text, "calls": calls, "usage": {"input_tokens": 7, "output_tokens": len(calls)}, **stopped}
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,8 @@ class Plan:
     """A run: its prompt, or None to go on; what the model answers; and what happens meanwhile.
 
     `inside` is done by the first handler that runs, `meanwhile` by somebody else before the run's question of that number,
-    and the run `dies` at another. With `tight`, its past is summed up as often as it can be.
+    and the run `dies` at another. With `tight`, its past is summed up as often as it can be. The model `fails` so often
+    before its first answer, and is asked twice at most.
     """
 
     prompt: str | None
@@ -76,6 +80,7 @@ class Plan:
     meanwhile: tuple[int, Op] | None = None
     dies: int | None = None
     tight: bool = False
+    fails: int = 0
     is_async: bool = False
     max_steps: int = 4
     max_concurrency: int = 4
@@ -88,15 +93,15 @@ def model_of(plan: Plan, world: World) -> ScriptedModel:
     def step(request: Request) -> Mapping[str, object]:
         if is_asked_to_sum_up(request):
             return {"text": world.summary()}
-        return (turns.popleft() if turns else Turn("done")).step(world)
+        return turns.popleft().step(world) if turns else {"text": "done", "usage": {"output_tokens": 1}}
 
-    return ScriptedModel([step] * 40)
+    return ScriptedModel([*[Overloaded("Too many.", retry_after=0.0)] * plan.fails, *[step] * 40])
 
 
 # Drawing --------------------------------------------------------------------------------------
 
 ARGUMENTS = st.sampled_from(({"n": 1}, {"n": 2}, {"n": 3}, {"n": "4"}, {"m": 1}, '{"n": 5'))
-CALLS = st.lists(st.tuples(st.sampled_from(NAMES), ARGUMENTS), min_size=1, max_size=3).map(tuple)
+CALLS = st.lists(st.tuples(st.sampled_from(NAMES), ARGUMENTS), max_size=3).map(tuple)
 TURNS = st.lists(st.builds(Turn, st.sampled_from(("on it", "")), CALLS), min_size=1, max_size=3).map(tuple)
 QUESTIONS = st.integers(1, 12) | st.integers(1, 80)  # most runs ask no more than the fewer
 
@@ -121,6 +126,7 @@ def plans(prompts: tuple[str | None, ...] = ("go", "again", None)) -> st.SearchS
         meanwhile=seldom(st.tuples(QUESTIONS, ops(MEANWHILE))),
         dies=seldom(QUESTIONS),
         tight=st.booleans(),
+        fails=st.sampled_from((0, 0, 0, 1, 2)),
         is_async=st.booleans(),
         max_steps=st.sampled_from((1, 4, 4)),
         max_concurrency=st.sampled_from((1, 4, 4)),

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
+from suture import RetryPolicy
 from suture.agent import Agent, AsyncAgent
 from suture.compaction import Compaction, context_tokens
 from suture.entries import Entry, read
@@ -145,7 +146,7 @@ class AnyOrder(RuleBasedStateMachine):
         self.handles = [Handle(self.place, ID), Handle(self.place, ID)]
         self.store = self.place.open()
         self.written: dict[str, list[Entry]] = {}
-        self.erased_behind = 0
+        self.is_erased = self.is_carried = False
         self.carry(self.handles[0], plan)
 
     def teardown(self) -> None:
@@ -170,9 +171,14 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule(who=WHO, op=ops(DECIDING), other=ops(("settle",)))
     def attend(self, who: int, op: Op, other: Op) -> None:
-        """A person decides, or an operator has found out what became of a call."""
+        """A person decides, or an operator has found out what became of a call; where nothing waits for them, it goes on."""
         one = self.handles[who].session
-        (op if one.open_approvals() else other).do(one, self.world)
+        if any(waiting.decision is None for waiting in one.open_approvals()):
+            op.do(one, self.world)
+        elif one.unknown_outcomes():
+            other.do(one, self.world)
+        else:
+            self.carry(self.handles[who], Plan(None))
 
     @rule(who=WHO, op=ops(EDITING))
     def edit(self, who: int, op: Op) -> None:
@@ -188,11 +194,6 @@ class AnyOrder(RuleBasedStateMachine):
     def run(self, who: int, plan: Plan) -> None:
         """Somebody runs the session, to the end or not."""
         self.carry(self.handles[who], plan)
-
-    @rule(who=WHO)
-    def resume(self, who: int) -> None:
-        """Somebody goes on with it."""
-        self.carry(self.handles[who], Plan(None))
 
     @rule(who=WHO, plan=plans())
     def compact(self, who: int, plan: Plan) -> None:
@@ -247,7 +248,7 @@ class AnyOrder(RuleBasedStateMachine):
             model,
             tools=TOOLS,
             compaction=TIGHT if plan.tight or verb == "compact" else False,
-            retries=False,
+            retries=RetryPolicy(attempts=2, base=0.0),
             max_steps=plan.max_steps,
             max_concurrency=plan.max_concurrency,
             context=world,
@@ -299,24 +300,19 @@ class AnyOrder(RuleBasedStateMachine):
         self.judge(whole_conversation(self.fresh.log))
         self.nothing_is_done_twice()
         self.nothing_written_changes()
-        if not self.was_carried_before_it_was_erased():
+        if not self.is_carried:
             self.it_is_the_same_for_whoever_looks()
             self.a_slow_replay_says_the_same()
-        if not self.erased_behind:
+        if not self.is_erased:
             self.nothing_real_is_lost()
 
     def erased(self) -> None:
-        """Whoever has read what was erased comes back."""
-        self.world.has_erased = False
-        logs = [Session(self.store, id).info() for id in {*self.written, self.id}]
-        self.erased_behind = max(info.head for info in logs)  # what is erased may be shared
+        """Whoever has read what was erased comes back. What a compaction carried stays in it, and in what is carried on."""
+        self.world.has_erased, self.is_erased = False, True
+        logs = [Session(self.store, id).info() for id in {*self.written, self.id}]  # what is erased may be shared
+        self.is_carried |= any(log.boundary for log in logs)
         for one in self.handles:
             one.open()
-
-    def was_carried_before_it_was_erased(self) -> bool:
-        """Whether a compaction still says what has been erased since."""
-        states = [self.fresh.refresh(), *(one.session.refresh() for one in self.handles)]
-        return any(one.boundary is not None and one.boundary.seq <= self.erased_behind for one in states if one.start)
 
     def nothing_written_changes(self) -> None:
         """In no session, whatever is done to another; but for what is erased."""

@@ -444,10 +444,10 @@ def test_a_store_that_breaks_takes_no_other_stores_claims_along() -> None:
             renewed.set()
 
     bad, good = Recorder(SessionLog(Bad(), "s"), 0.3), Recorder(SessionLog(Good(), "s"), 0.3)
-    bad.claim(0)
+    bad.claim()
     with kept_alive(bad):
         assert raised.wait(LONGEST)
-        good.claim(0)
+        good.claim()
         with kept_alive(good):
             assert renewed.wait(LONGEST)
 
@@ -456,7 +456,7 @@ def test_a_fork_does_not_go_on_under_its_parents_claim() -> None:
     """It may not append, renew or settle, and does not give the parent's claim back."""
     store = MemoryStore()
     recorder = Recorder(SessionLog(store, "s"), 30)
-    recorder.claim(0)
+    recorder.claim()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()

@@ -72,6 +72,56 @@ def test_a_conversation_needs_a_store_that_appends_and_reads() -> None:
     assert set(store.asked) <= {"append", "read", "info"}
 
 
+def retold(session: Session, texts: tuple[str, ...]) -> None:
+    """The session deleted and made anew, by somebody else, with those messages."""
+    session.store.delete(session.id)
+    for text in texts:
+        Session(session.store, session.id).add(User.of(text))
+
+
+@pytest.mark.parametrize("kind", ["plain", "compacted", "fork"])
+@pytest.mark.parametrize("texts", [(), ("new",), tuple(f"new {n}" for n in range(20))], ids=len)
+@pytest.mark.parametrize("url", ["memory:", "sqlite:///{0}/a.db", "jsonl:///{0}/logs"])
+def test_a_handle_knows_nothing_of_a_session_that_was_deleted(
+    url: str, texts: tuple[str, ...], kind: str, tmp_path: Path
+) -> None:
+    """Another process deletes it and begins a shorter or longer one under its id: nothing that was said before is read or
+    sent by whoever had it open, whatever it was and however it had been read.
+    """
+    session = Session(suture.open_store(url.format(tmp_path)), "s")
+    for n in range(6):
+        session.add(User.of(f"old {n}"))
+    if kind == "compacted":
+        compacted(session, 4, "old summary")
+    if kind == "fork":
+        session = session.fork(at=4, id="f")
+        session.add(User.of("old end"))
+    assert session.replay()
+    assert session.messages  # read from both ends
+    retold(session, texts)
+    assert [message.text for message in session.messages] == list(texts)
+    assert [message.text for message, _ in session.replay()] == list(texts)
+    script = ScriptedModel([{"text": "ok"}])
+    suture.Agent(script, session=session).run("next")
+    assert [message.text for message in session.messages] == [*texts, "next", "ok"]
+    assert "old" not in str(script.requests[0].wire("anthropic"))
+    assert session.findings() == []
+
+
+@pytest.mark.parametrize("texts", [(), ("new",)], ids=len)
+def test_a_run_takes_over_a_session_that_was_deleted_before_it_began(texts: tuple[str, ...]) -> None:
+    """The first thing that a handle does behind the deletion is to run: it answers what is there now, and comes to an end."""
+    session = fresh()
+    script = ScriptedModel([{"text": "ok"}] * 3)
+    agent = suture.Agent(script, session=session)
+    agent.run("old 1")
+    agent.run("old 2")
+    retold(session, texts)
+    agent.run("next")
+    assert [message.text for message in script.requests[2].messages] == [*texts, "next"]
+    assert [message.text for message in Session(session.store, "s").messages] == [*texts, "next", "ok"]
+
+
 @pytest.mark.spec("S91")
 def test_an_entry_has_its_kind_and_time_and_holds_json() -> None:
     """The time is UTC; tuples become lists; keys of the body that look like an entry's own are its own business."""

@@ -295,6 +295,8 @@ REFUSALS: list[tuple[str, Callable[[Session], object], type[Exception], str]] = 
     ("meta that no reader takes", lambda s: Session(s.store, "s", meta={"n": 10**5000}), suture.NotJson, "Pass such a number as a text."),
     ("a steer that is no text", lambda s: s.steer(None), suture.InvalidEdit, "A steer is a text, not None."),  # type: ignore[arg-type]
     ("a session under a number", lambda s: Session(s.store, 42), suture.ConfigurationError, "The id of a session is a text, not 42. Give str(...) of it."),  # type: ignore[arg-type]
+    ("a lease without an end", lambda s: suture.Agent(ScriptedModel([]), session=s, lease=float("inf")), suture.ConfigurationError, "lease a finite number of seconds above 0"),
+    ("a lease of no length", lambda s: suture.Agent(ScriptedModel([]), session=s, lease=float("nan")), suture.ConfigurationError, "lease a finite number of seconds above 0"),
     ("a blank prompt", lambda s: suture.Agent(ScriptedModel([]), session=s).run("  "), suture.ConfigurationError, "The prompt is blank."),
     ("a prompt while calls wait", lambda s: suture.Agent(ScriptedModel([]), session=s).run("hm"), suture.AwaitingApproval, "These calls wait for a person, or for `resume` once decided: 3:0 (pay)."),
 ]  # fmt: skip

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+import suture as library
+from suture.cli.render import call_text
+from tests.doors.conftest import gift, play
 from tests.doors.shell import COLUMNS, PATIENCE, environment, on_terminal, suture
 
 ESCAPE = "\x1b"
@@ -47,6 +50,40 @@ def test_a_conversation_does_not_command_the_terminal(url: str) -> None:
     """Escape codes and markup in a result are shown as what they are."""
     said = on_terminal("show", "done", "--store", url)
     assert "\\x1b[31mred\\x07 [bold]" in COLOUR.sub("", said.out)
+
+
+FORGED = "good\n9:9  refund(total=1)  read"
+
+
+def test_no_name_makes_a_line_of_its_own(tmp_path: Path) -> None:
+    """What users, models and programs name, with a line end in it: nobody is shown a call, or a log that holds, which is
+    not there; and the command that is shown to be copied means the session that it stands below.
+    """
+    url = f"sqlite:///{tmp_path}/agent.db"
+    store = library.open_store(url)
+    play(store, FORGED, gift("ann", 900, FORGED))
+    library.Session(store, FORGED).fork(id="fork of it")
+    store.close()
+    (line,) = [line for line in suture("approvals", "--store", url).out.splitlines() if "suture approve" in line]
+    assert (
+        subprocess.check_output(
+            ["bash", "-c", f"printf %s {line.split(' 3:0 ')[0].strip()[len('suture approve ') :]}"]
+        ).decode()
+        == FORGED
+    )
+    for command in (
+        ("sessions",),
+        ("verify",),
+        ("approvals",),
+        ("show", FORGED),
+        ("show", "fork of it"),
+        ("deny", FORGED, "3:0"),
+    ):
+        said = suture(*command, "--store", url)
+        assert said.out
+        assert not [line for line in said.out.splitlines() if line.strip().startswith("9:9")], command
+    call = library.ToolCall("c1", FORGED, {FORGED: 1, "total": 2})
+    assert call_text(call) == r"""good\n9:9  refund(total=1)  read("good\n9:9  refund(total=1)  read"=1, total=2)"""
 
 
 def test_findings_and_errors_are_coloured_on_a_terminal(tmp_path: Path) -> None:

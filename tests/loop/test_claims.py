@@ -68,7 +68,7 @@ def test_a_renewal_that_is_answered_too_late_is_no_claim() -> None:
     """The store had renewed the lease, and it ran out on the way back."""
     store = Distant(MemoryStore())
     recorder = Recorder(SessionLog(store, ID), SHORT)
-    recorder.claim(0)
+    recorder.claim()
     wait_until(lambda: time.monotonic() >= recorder.deadline)
     store.on_renewed = lambda: be_replaced(store.inner)
     with pytest.raises(Fenced):
@@ -164,9 +164,9 @@ def test_a_short_lease_is_kept_beside_a_long_one() -> None:
     """One process runs both, silently: the heartbeat does not sleep through the short one."""
     store = MemoryStore()
     long, short = Recorder(SessionLog(store, "long"), 120.0), Recorder(SessionLog(store, "short"), SHORT)
-    long.claim(0)
+    long.claim()
     with kept_alive(long):
-        short.claim(0)
+        short.claim()
         with kept_alive(short):
             before = short.deadline
             wait_until(lambda: short.deadline > before)

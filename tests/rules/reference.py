@@ -115,11 +115,13 @@ class SlowReplay:
         self.recorded: dict[int, Message] = {}
         self.strays: list[int] = []
         self.gone: set[str] = set()
+        self.edited: list[tuple[int, int]] = []
         self.summary: str | None = None
         for entry in entries:
             self.take(entry)
 
     def take(self, entry: Entry) -> None:
+        self.seq = entry.seq
         if entry.is_lost:
             self.lost(entry.seq)
             return
@@ -178,6 +180,7 @@ class SlowReplay:
                         self.drop(one)
             case Reset() | None:
                 self.hidden, self.said, self.recorded, self.strays, self.summary = [], [], {}, [], None
+                self.edited = []
                 self.begun = seq
             case Compacted():
                 self.compacted(body)
@@ -324,6 +327,10 @@ class SlowReplay:
             return
         for call in left:
             self.forget(call)
+        if one not in self.hidden:
+            for call in touched:
+                self.note_edited(call)
+            self.edited += [(one.seq, self.seq) for _, same in calls if same is None]
         if one in self.hidden:  # changed where it is read, and nowhere else
             self.recorded[body.target] = new
             return
@@ -341,9 +348,19 @@ class SlowReplay:
         if one in self.said:
             self.said.remove(one)
 
+    def note_edited(self, call: Asked) -> None:
+        """What was said up to here, or up to its last result, may have been of a call that is another one now."""
+        reach = self.reach(call)
+        self.edited.append((min(reach), self.seq if call.answer is None else max(reach)))
+
+    def reach(self, call: Asked) -> list[int]:
+        """Where a call stands, with all results that came for it."""
+        return [turn_of(call), call.first_answered or turn_of(call), *call.came]
+
     def forget(self, call: Asked) -> None:
         if not self.is_hidden(call):
             self.gone.add(call.key)
+            self.note_edited(call)
         for seq in call.came:
             self.recorded.pop(seq, None)
 
@@ -357,7 +374,7 @@ class SlowReplay:
             return
         before, kept = everything[:at], everything[at:]
         calls = [call for one in before for call in one.calls]
-        reaches = [[turn_of(one), one.first_answered or turn_of(one), *one.came] for one in self.calls()]
+        reaches = [*map(self.reach, self.calls()), *self.edited]
         ordered = max((one.seq for one in before), default=0) < body.first_kept <= min(one.seq for one in kept)
         parted = any(min(reach) < body.first_kept <= max(reach) for reach in reaches)
         if at >= len(self.hidden) and ordered and not parted and not any(self.is_open(call) for call in calls):

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from suture.compaction import cut_of
 from suture.entries import CarriedCall, Compacted, MessageBody, draft, read
 from suture.messages import Assistant, Text, ToolCall, ToolResult, User, encode
 from suture.replay import State
@@ -279,6 +280,63 @@ def test_a_call_that_nothing_runs_behind_a_gap_is_open_from_no_end(gap: Write) -
     compacted(log, 5)
     assert log.state.boundary is not None
     same(from_boundary(log), log.state)
+
+
+def a_call_that_came_later(log: Log) -> None:
+    log.user()
+    log.answer("so")
+    log.user("next")
+    log.started("2:0")
+    log.edit(2, parts=(Text("so"), call("c1")))
+
+
+def a_call_that_was_another_one(log: Log) -> None:
+    log.user()
+    log.foreign(call("c1"))
+    log.user("next")
+    log.correction("2:0", call("c1", n=2))
+    log.edit(2, parts=(call("c1", n=3),))
+
+
+def a_call_that_is_gone_with_its_result(log: Log) -> None:
+    log.user()
+    log.foreign(call("c1"))
+    log.user("next")
+    log.result("c1")
+    log.edit(2, parts=(Text("so"),))
+
+
+@pytest.mark.parametrize(
+    "write", [a_call_that_came_later, a_call_that_was_another_one, a_call_that_is_gone_with_its_result]
+)
+def test_a_boundary_parts_no_call_from_what_was_said_of_it_before_an_edit(write: Write) -> None:
+    """What was edited is carried as it is in the end, so what spoke of it as it was must not stand behind the boundary."""
+    log = Log()
+    write(log)
+    log.user("more")
+    compacted(log, 3)
+    assert cut_of(without_compaction(log), 2) == 6
+    assert log.state.boundary is None
+    assert "before it was edited" in log.state.findings[-1].sentence
+
+
+def without_compaction(log: Log) -> State:
+    state = State()
+    state.fold(log.entries[:-1])
+    return state
+
+
+def test_a_conversation_that_is_trimmed_can_be_summed_up() -> None:
+    """A removal that comes late parts nothing, when all that was said of its calls was said before the boundary."""
+    log = Log()
+    two_turns(log)
+    log.user("three")
+    log.edit(6, parts=(call("c1", n=2),))
+    log.removal(2)
+    compacted(log, 8)
+    assert log.state.boundary is not None
+    same(from_boundary(log), log.state)
+    assert cut_of(without_compaction(log), 1) == 8
 
 
 def test_what_is_carried_holds_no_conversation() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -511,6 +512,33 @@ def test_stale_files_are_no_hindrance(store: JsonlStore, log: Path) -> None:
     assert told(store).damage == ()
 
 
+@pytest.mark.parametrize("is_refused", [False, True])
+def test_what_the_next_writer_makes_is_left_to_it(
+    store: JsonlStore, log: Path, monkeypatch: pytest.MonkeyPatch, is_refused: bool
+) -> None:
+    """From the moment in which the log is unlocked, a file of a new log or state is somebody else's."""
+    flock, rename = fcntl.flock, os.rename
+    locks: list[int] = []
+    files = log.with_name("s.jsonl.new"), log.with_name("s.state.new")
+
+    def unlocked(fd: int, how: int) -> None:
+        flock(fd, how)
+        if how == fcntl.LOCK_UN and not locks:
+            locks.append(fd)
+            for file in files:
+                file.write_bytes(b"the next one's")
+
+    def refused(source: Path, target: Path) -> None:
+        if is_refused and target.suffix == ".state":
+            raise OSError("no")
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", refused)
+    monkeypatch.setattr(fcntl, "flock", unlocked)
+    store.erase("s", "1")
+    assert [file.read_bytes() for file in files] == [b"the next one's"] * 2
+
+
 def test_an_erased_body_leaves_the_disk(store: JsonlStore, path: Path) -> None:
     """After an erasure its bytes stand in no file of the store, and no other line has changed."""
     secret = b'"correct horse battery staple"'
@@ -528,8 +556,30 @@ def test_a_deleted_session_leaves_no_file(store: JsonlStore, log: Path) -> None:
     log.write_bytes(log.read_bytes()[:-9])
     store.append("s", drafts("5"))
     assert len(list(log.parent.glob("s.*"))) == 3
+    for name in ("s.jsonl.new", "s.state.new"):
+        (log.parent / name).write_bytes(b"what a kill left half made")
     store.delete("s")
     assert {file.name for file in log.parent.iterdir()} == {"suture.json", "appended"}
+
+
+def test_epochs_of_sessions_that_are_gone_survive_a_disk_that_fails(
+    store: JsonlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A deletion that cannot be written down is refused, and those before it keep their epochs from being given again."""
+    for session in ("t", "t", "t", "s", "s", "s", "s"):
+        store.release(last := store.claim(session, ELSEWHERE, 300))
+        if last.epoch == 3:
+            store.delete("t")
+
+    def failing(_fd: int) -> None:
+        raise OSError(errno.EIO, "no")
+
+    with monkeypatch.context() as disk:
+        disk.setattr(os, "fdatasync", failing)
+        with pytest.raises(StoreError):
+            store.delete("s")
+    assert store.info("s") is not None
+    assert store.claim("t", ELSEWHERE, 300).epoch > 3
 
 
 def test_a_session_whose_log_was_removed_can_be_deleted(store: JsonlStore, log: Path) -> None:

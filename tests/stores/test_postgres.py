@@ -200,6 +200,7 @@ def test_why_there_is_no_connection(
     "url",
     [
         "postgresql://user:wrong/guess@host/database",
+        "postgresql://user:wrong@guess@host/database",
         "postgresql://user:wrong-guess@host:port/database",
         "postgresql://user:wrong-guess@host/database?nonsense=1",
         "postgres:user:wrong-guess@host",

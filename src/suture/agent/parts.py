@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import NamedTuple, TypeVar, cast
@@ -59,8 +60,10 @@ class Parts:
             raise ConfigurationError(f"{session!r} is no session; make one with suture.Session(store, id).")
         if max_steps is not None and max_steps < 1:
             raise ConfigurationError(f"max_steps is at least 1, or None for no limit; not {max_steps}.")
-        if max_concurrency < 1 or lease <= 0 or grace < 0:
-            raise ConfigurationError("max_concurrency is at least 1, lease more than 0 seconds, grace not below 0.")
+        if max_concurrency < 1 or not 0 < lease < math.inf or not grace >= 0:
+            raise ConfigurationError(
+                "max_concurrency is at least 1, lease a finite number of seconds above 0, grace not below 0."
+            )
         if system is not None:
             require_text("system", system)
         self.model = _model(model)
@@ -221,8 +224,6 @@ def user_of(prompt: str, files: Part | Iterable[Part]) -> User:
 def begin(session: Session, recorder: Recorder) -> None:
     """Claim the session and read what is new in it. From here on edits through this handle are the run's own."""
     session.open()
-    news = recorder.claim(session.state.head)
+    recorder.claim()
     session.epoch_of_run = recorder.epoch_in_force
-    with session.lock:
-        session.state.fold(news)
-    recorder.head = max(recorder.head, session.state.head)
+    recorder.head = session.refresh().head

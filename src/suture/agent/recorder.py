@@ -43,8 +43,8 @@ class Recorder:
         self._claim: Claim | None = None
         self._lock = threading.Lock()
 
-    def claim(self, head: int) -> list[Entry]:
-        """Claim the session; the entries behind `head`.
+    def claim(self) -> None:
+        """Claim the session.
 
         Raises:
             SessionBusy: a live runner has it.
@@ -52,8 +52,6 @@ class Recorder:
         sent = time.monotonic()
         self._claim = self.log.claim(self.owner, self.lease)
         self.deadline = sent + self.lease
-        self.head = head
-        return self.news()
 
     @property
     def epoch(self) -> int:

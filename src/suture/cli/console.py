@@ -169,9 +169,22 @@ def clean(text: str) -> str:
     return _UNSHOWABLE.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
+def in_line(text: str) -> str:
+    """The text within a line: a line end in it would make what stands behind it look like a line of ours."""
+    return clean(text).replace("\n", "\\n")
+
+
 def command(*words: str) -> str:
     """A command of ours as a shell takes it."""
-    return shlex.join(("suture", *words))
+    return " ".join(("suture", *map(_quoted, words)))
+
+
+def _quoted(word: str) -> str:
+    """The word within a line, also where a line end is in it."""
+    if "\n" not in word:
+        return shlex.quote(word)
+    escaped = word.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
+    return f"$'{escaped}'"
 
 
 class Page:
@@ -210,7 +223,7 @@ class Page:
 
             self.show(Padding(_table(columns, rows), (0, 0, 0, indent)))
             return
-        words = [list(columns), *([clean(_words(cell)) for cell in row] for row in rows)]
+        words = [list(columns), *([in_line(_words(cell)) for cell in row] for row in rows)]
         widths = [max(len(row[at]) for row in words) for at in range(len(columns))]
         for row in words:
             cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))

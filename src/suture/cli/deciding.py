@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from suture.cli.console import FINE, Page, as_json, command, print_json
+from suture.cli.console import FINE, Page, as_json, command, in_line, print_json
 from suture.cli.render import call_text
 from suture.cli.sessions import approval_document, is_late
 from suture.cli.stores import in_store, opened, session_at, shown
@@ -58,7 +58,7 @@ def _tell_approval(page: Page, session: str, one: Approval, url: str) -> None:
         page.line(one.description, indent=2)
     if one.provenance:
         page.line(f"changed before approval: {one.provenance}", indent=2)
-    page.line((f"session {session}, wire id {one.call.id}, asked {one.requested_at}", "dim"), indent=2)
+    page.line((f"session {in_line(session)}, wire id {in_line(one.call.id)}, asked {one.requested_at}", "dim"), indent=2)
     page.line((f"digest {one.digest}", "dim"), indent=2)
     if one.decision is not None:
         page.line((f"{'approved' if one.decision else 'denied'}; the next run takes it up", "green"), indent=2)
@@ -145,9 +145,12 @@ def _tell_decision(session: str, key: str, by: str | None, decision: str, entry:
         seq = None if entry is None else entry.seq
         print_json({"session": session, "call": key, "decision": decision, "repeat": entry is None, "seq": seq})
     elif entry is None:
-        Page().line(f"{key} of {session} was {decision}{f' by {by}' if by else ''} before; nothing had to be written.")
+        Page().line(
+            f"{key} of {in_line(session)} was {decision}{f' by {in_line(by)}' if by else ''} before; "
+            "nothing had to be written."
+        )
     else:
-        Page().line((f"{key} of {session} is {decision}", "green"), "; the next run takes it up.")
+        Page().line((f"{key} of {in_line(session)} is {decision}", "green"), "; the next run takes it up.")
 
 
 def _key_of(entry: Entry | None) -> str | None:
@@ -177,9 +180,10 @@ def steer(session: str, text: str, url: str, expected_turn: str | None, as_json:
         print_json({"session": session, "inbox": id, "running": running})
     else:
         Page().line(
-            f"The run of {session} that is on delivers it, or the next one when it ends or waits for a person first."
+            f"The run of {in_line(session)} that is on delivers it, or the next one when it ends or waits for a person "
+            "first."
             if running
-            else f"The next run of {session} delivers it."
+            else f"The next run of {in_line(session)} delivers it."
         )
     return FINE
 
@@ -198,9 +202,9 @@ def interrupt(session: str, url: str, reason: str | None, by: str | None, as_jso
     if as_json:
         print_json({"session": session, "running": running, "seq": entry.seq})
     elif running:
-        Page().line(f"The run of {session} was asked to stop.")
+        Page().line(f"The run of {in_line(session)} was asked to stop.")
     else:
-        Page().line(f"No run of {session} is on; there was nothing to stop.")
+        Page().line(f"No run of {in_line(session)} is on; there was nothing to stop.")
     return FINE
 
 
@@ -237,5 +241,5 @@ def settle(
     if as_json:
         print_json({"session": session, "call": key, "outcome": outcome, "seq": entry.seq})
     else:
-        Page().line((f"{key} of {session} is settled as {outcome}", "green"), "; the next run goes on with it.")
+        Page().line((f"{key} of {in_line(session)} is settled as {outcome}", "green"), "; the next run goes on with it.")
     return FINE

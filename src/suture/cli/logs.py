@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from suture.cli.console import FAILED, FINE, FOUND, Page, as_json, failure, json_bytes, message_of, print_json
+from suture.cli.console import FAILED, FINE, FOUND, Page, as_json, failure, in_line, json_bytes, message_of, print_json
 from suture.cli.histories import FORMATS, into_output
 from suture.cli.progress import bar
 from suture.cli.stores import in_store, opened, session_at
@@ -67,7 +67,7 @@ def fork(session: str, at: int | None, id: str | None, url: str, as_json: bool) 
     if as_json:
         print_json({"session": made.id, "parent": session, "at": shared})
     else:
-        Page().line((made.id, "bold"), f"  shares the first {shared} entries of {session}.")
+        Page().line((in_line(made.id), "bold"), f"  shares the first {shared} entries of {in_line(session)}.")
     return FINE
 
 
@@ -110,7 +110,7 @@ def _verify_all(store: Store, as_json: bool) -> int:
             documents.append({"session": id, "ok": False, **failure(error)})
             status = FAILED
             if not as_json:
-                page.line((id, "bold"), ("  not verified: ", "red"), message_of(error))
+                page.line((in_line(id), "bold"), ("  not verified: ", "red"), message_of(error))
             continue
         documents.append(_document(found))
         status = max(status, FINE if found.ok else FOUND)
@@ -142,13 +142,13 @@ def _verified(store: Store, session: str, page: Page | None) -> Verified:
 
 def _tell(page: Page, found: Verified) -> None:
     if found.problem is not None:
-        where = "" if found.problem.session == found.session else f" (in {found.problem.session})"
-        page.line((found.session, "bold"), (f"  {found.problem.what}{where}: ", "red"), found.problem.sentence)
+        where = "" if found.problem.session == found.session else f" (in {in_line(found.problem.session)})"
+        page.line((in_line(found.session), "bold"), (f"  {found.problem.what}{where}: ", "red"), found.problem.sentence)
     else:
         erased = f", {found.erased} of them erased" if found.erased else ""
         kept = "under the key" if found.keyed else "without a key"
         whole = (f"{found.entries} entries hold{erased}", "green")
-        page.line((found.session, "bold"), "  ", whole, (f"; chained {kept}, ends with {found.chain[:16]}", "dim"))
+        page.line((in_line(found.session), "bold"), "  ", whole, (f"; chained {kept}, ends with {found.chain[:16]}", "dim"))
     for position, what in found.damage:
         page.line(("damage: ", "red"), f"{position}: {what}", indent=2)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from suture.cli.console import Page, text
+from suture.cli.console import Page, in_line, text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -150,9 +150,14 @@ def _words(parts: Iterable[Part]) -> str:
 def call_text(call: ToolCall) -> str:
     """A call as a line of code would have it."""
     if call.arguments is None:
-        return f"{call.name}({call.raw or ''})"
-    given = ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in call.arguments.items())
-    return f"{call.name}({given})"
+        return f"{in_line(call.name)}({in_line(call.raw or '')})"
+    given = ", ".join(f"{_key(name)}={json.dumps(value, ensure_ascii=False)}" for name, value in call.arguments.items())
+    return f"{in_line(call.name)}({given})"
+
+
+def _key(name: str) -> str:
+    """The name of an argument, which a model may have made to look like more than one."""
+    return name if name.isidentifier() else json.dumps(name, ensure_ascii=False)
 
 
 def _answer(call: CallLine, waiting: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from suture.cli.console import FINE, FOUND, Page, Piece, as_json, print_json
+from suture.cli.console import FINE, FOUND, Page, Piece, as_json, in_line, print_json
 from suture.cli.histories import FORMATS
 from suture.cli.render import Transcript, call_text, transcript
 from suture.cli.stores import in_store, opened, session_at, shown
@@ -165,10 +165,12 @@ class _View:
         info = self.info
         status = (info.status, COLOURS.get(info.status, "yellow"))
         runner = ", needs a runner" if info.needs_runner else ""
-        page.line((info.id, "bold"), "  ", status, (f"{runner}, {_entries(info.head)}, updated {info.updated_at}", "dim"))
+        page.line(
+            (in_line(info.id), "bold"), "  ", status, (f"{runner}, {_entries(info.head)}, updated {info.updated_at}", "dim")
+        )
         if self.forked_from is not None:
             parent, at = self.forked_from
-            page.line((f"a fork of {parent}, whose first {at} entries it shares", "dim"))
+            page.line((f"a fork of {in_line(parent)}, whose first {at} entries it shares", "dim"))
         if info.meta:
             page.line((json.dumps(info.meta, ensure_ascii=False), "dim"), indent=2)
         if self.transcript.lines:
@@ -183,7 +185,7 @@ class _View:
             ("Running", [f"{one.key}  {call_text(one.call)}, since {one.started_at}" for one in self.running]),
             ("Outcome unknown", [f"{one.key}  {call_text(one.call)}, started {one.started_at}" for one in self.unknown]),
             ("Inbox", self.inbox),
-            ("Children", [f"{one.name}  {one.id}: {_ended(one)}" for one in self.children]),
+            ("Children", [f"{in_line(one.name)}  {in_line(one.id)}: {_ended(one)}" for one in self.children]),
             ("Findings", [f"entry {one['seq']}: {one['code']}: {one['sentence']}" for one in self.findings]),
             ("Damage", [f"{position}: {what}" for position, what in self.info.damage]),
         ]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import accumulate
 
 from suture.compaction.tokens import tokens_of
 from suture.messages import User
@@ -20,7 +22,7 @@ def cut_of(state: State, keep_recent: int) -> int | None:
     if enough is None:
         return None
     latest = _latest(state, blocks)
-    places = [index for index in _places(blocks) if index <= latest]
+    places = [index for index in _places(blocks, state.talk.edited_spans) if index <= latest]
     wanted = next((index for index in places if index >= enough), places[-1] if places else 0)
     found = max((index for index in places if index <= wanted), default=0)
     return blocks[found].seq if found and state.wrong_with_boundary(blocks[found].seq) is None else None
@@ -36,15 +38,21 @@ def _enough(blocks: Sequence[Block], keep_recent: int) -> int | None:
     return None
 
 
-def _places(blocks: Sequence[Block]) -> list[int]:
-    """The indexes at which a kept part may begin: all that is sent before was written before, results too."""
+def _places(blocks: Sequence[Block], spans: Sequence[tuple[int, int]]) -> list[int]:
+    """The indexes at which a kept part may begin: all that is sent before was written before, results too, and it lies in
+    none of the spans.
+    """
     found: list[int] = []
     reaches = [_reach(block) for block in blocks]
+    firsts = sorted(spans)
+    lasts = list(accumulate((last for _, last in firsts), max))
     before, behind = 0, _least_from_end(reaches)
     for index, block in enumerate(blocks):
         may_begin = isinstance(block.message, User) or isinstance(block, TurnBlock)
         if index > 0 and may_begin and before < behind[index]:
-            found.append(index)
+            spanned = bisect_left(firsts, (block.seq,))
+            if not spanned or lasts[spanned - 1] < block.seq:
+                found.append(index)
         before = max(before, reaches[index][1])
     return found
 

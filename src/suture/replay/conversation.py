@@ -39,7 +39,8 @@ class Conversation:
 
     `recorded` are the messages by seq, `calls` all calls by key, `unanswered` those without a recorded result, `answering`
     the call for which the result at a seq came, `gone` the keys of calls that were removed, `edits` what was edited since
-    the last boundary, `edited_at` where the last edit or the reset stands.
+    the last boundary, `edited_spans` from where to where what was said of calls meant other ones, `edited_at` where
+    the last edit or the reset stands.
     """
 
     def __init__(self, find: Callable[[int, str, str], None], begun: int = 0, start: int = 0) -> None:
@@ -54,6 +55,7 @@ class Conversation:
         self.answering: dict[int, Call] = {}
         self.gone: set[str] = set()
         self.edits: list[Applied] = []
+        self.edited_spans: list[tuple[int, int]] = []
         self.edited_at = begun
         self.pairing = Pairing()
         self.book = IdBook()
@@ -224,6 +226,8 @@ class Conversation:
             return "an answer that was asked for before it stands behind it"
         if self.boundary is not None and first_kept < self.boundary.body.first_kept:
             return f"the conversation before entry {self.boundary.body.first_kept} is summed up already"
+        if any(first < first_kept <= last for first, last in self.edited_spans):
+            return f"entry {first_kept} parts a call from what was said of it before it was edited"
         before = self.timeline.hidden()
         return wrong_boundary(first_kept, [*before, *self.timeline.sent()], self.calls.values(), open_calls)
 
@@ -235,6 +239,7 @@ class Conversation:
         self.timeline.hide(first, self.boundary.summary)
         self.pairing.close_before(body.first_kept)
         self.edits = [one for one in self.edits if one.target >= body.first_kept]
+        self.edited_spans = [span for span in self.edited_spans if span[0] >= body.first_kept]
         self.book = IdBook()
         for block in self.timeline.sent():
             if isinstance(block, TurnBlock):

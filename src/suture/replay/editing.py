@@ -133,7 +133,7 @@ def apply(talk: Conversation, edit: Applied) -> None:
     talk.edits.append(edit)
     match edit.message:
         case None:
-            _take_away(talk, edit.target)
+            _take_away(talk, edit.target, edit.seq)
         case ToolResult() as result:
             _edit_result(talk, edit, result)
         case Assistant() as answer:
@@ -177,7 +177,7 @@ def _edit_answer(talk: Conversation, edit: Applied, new: Assistant) -> None:
     old = talk.timeline.at(edit.target)
     calls = matched(talk.calls_at(edit.target), new.calls)
     for call in calls.dropped:
-        _drop(talk, call)
+        _drop(talk, call, edit.seq)
     talk.recorded[edit.target] = new
     if not calls.calls:
         _replace(talk, Single(edit.target, new))
@@ -197,9 +197,11 @@ def _edited_calls(talk: Conversation, seq: int, turn: TurnBlock, calls: Matched)
     for made, call in calls.calls:
         if call is None:
             slot = talk.pairing.extend(turn.paired, own(made))
+            talk.edited_spans.append((turn.seq, seq))
             found.append(talk.new_call(seq, turn.paired, slot, by_loop=False))
             continue
         if id(call) in touched:
+            _note_span(talk, call, seq)
             call.change(own(made))
             talk.pairing.change(turn.paired, call.slot, call.call)
         found.append(call)
@@ -212,20 +214,27 @@ def _replace(talk: Conversation, block: Block) -> None:
     talk.timeline.replace(old, block)
 
 
-def _take_away(talk: Conversation, target: int) -> None:
+def _take_away(talk: Conversation, target: int, seq: int) -> None:
     block = talk.timeline.at(target)
     assert block is not None
     for call in talk.calls_at(target):
-        _drop(talk, call)
+        _drop(talk, call, seq)
     del talk.recorded[target]
     talk.timeline.remove(block)
 
 
-def _drop(talk: Conversation, call: Call) -> None:
+def _note_span(talk: Conversation, call: Call, seq: int) -> None:
+    """Keep where entries may speak of a call as it was before an edit; of an answered one all are known."""
+    first, last = call.reach
+    talk.edited_spans.append((first, last if call.answered else seq))
+
+
+def _drop(talk: Conversation, call: Call, seq: int) -> None:
     """Take a call out of the conversation, and all results that came for it."""
-    for seq in call.results:
-        talk.recorded.pop(seq, None)
-        talk.answering.pop(seq, None)
+    _note_span(talk, call, seq)
+    for position in call.results:
+        talk.recorded.pop(position, None)
+        talk.answering.pop(position, None)
     talk.pairing.drop(call.paired, call.slot)
     talk.book.release(call.name)
     talk.unanswered.pop(call.key, None)

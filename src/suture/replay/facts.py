@@ -21,7 +21,7 @@ Inbox: TypeAlias = dict[str, tuple[int, User]]
 
 
 class Facts:
-    """What a log says, up to `head`.
+    """What a log says, up to `head`, where the entry `last_id` stands; blank where none was read.
 
     `talk` is the conversation. `run` is the id of the run that is on or was cut off; `interrupt` what stopped the last one,
     or is to stop this one; `last_status` how the last run ended, None when it did not; `marks` the open marks with the seqs
@@ -31,6 +31,7 @@ class Facts:
 
     def __init__(self) -> None:
         self.head = 0
+        self.last_id = ""
         self.run: str | None = None
         self.interrupt: Interrupt | None = None
         self.last_status: str | None = None

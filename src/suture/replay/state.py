@@ -134,7 +134,7 @@ class State(Facts):
                     raise Corrupt(f"Entries {self.head + 1} to {seq - 1} are missing. Read the log from its beginning.")
                 self._since_base.append(entry)
                 self._fold(entry)
-                self.head = seq
+                self.head, self.last_id = seq, entry.id
                 self._chain = entry.chain
         except BaseException:  # cut off in the middle of an entry: half of one is worse than none
             self.clear()

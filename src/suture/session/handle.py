@@ -28,6 +28,7 @@ class Handle:
     def _begin_anew(self) -> None:
         """Know nothing of the log."""
         with self.lock:
+            self.log.begin_anew()
             self.state = State()
             self._whole: State | None = None  # from the beginning, once somebody asks for what a compaction hides
             self._opened = False
@@ -46,12 +47,30 @@ class Handle:
 
     def _read(self, look: Callable[[State], T]) -> T:
         """Read what is new, and look. The store is read before the lock is taken, so nobody waits for it behind that."""
-        self.open()
-        state = self.state
-        entries = self.log.read(after=state.head)
+        while True:
+            self.open()
+            state = self.state
+            entries = self._behind(state)
+            if entries is not None:
+                with self.lock:
+                    state.fold(entries)
+                    return look(state)
+            self._begin_anew()
+
+    def _behind(self, state: State) -> list[Entry] | None:
+        """The entries behind what was folded; None when the log is not the one that was, since that was deleted.
+
+        The last entry is read again with them: another one at its place, or none, is what tells.
+        """
         with self.lock:
-            state.fold(entries)
-            return look(state)
+            head, last = state.head, state.last_id
+        if not last:
+            return self.log.read(after=head)
+        entries = self.log.read(after=head - 1)
+        if entries:
+            return entries[1:] if (entries[0].seq, entries[0].id) == (head, last) else None
+        info = self.log.info()  # a log that was cut keeps its positions
+        return [] if info is not None and info.head >= head else None
 
     def open(self) -> None:
         """Begin to read at the last boundary, so that what lies before it is not read. Every method does this first."""
@@ -70,7 +89,13 @@ class Handle:
 
     def _look_at_whole(self, look: Callable[[State], T], until: int | None) -> T:
         whole = self._whole or State()
-        entries = self.log.read(after=whole.head, limit=None if until is None else until - whole.head)
+        if until is not None:
+            entries: list[Entry] | None = self.log.read(after=whole.head, limit=until - whole.head)
+        else:
+            entries = self._behind(whole)
+        if entries is None:
+            self._begin_anew()
+            return self._read_whole(look)
         with self.lock:
             whole.fold(entries)
             self._whole = whole

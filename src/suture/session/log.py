@@ -78,8 +78,12 @@ class SessionLog:
     def __init__(self, store: Store, session_id: str) -> None:
         self.store = store
         self.session_id = session_id
-        # None ever changes: what a session was forked off and whether it is encrypted, known once it has an entry, and what
-        # it shares.
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """Know nothing of the session, which may have been deleted, and another one made under its id."""
+        # None changes while the session is there: what it was forked off and whether it is encrypted, known once it has an
+        # entry, and what it shares.
         self._is_known = False
         self._is_sealed = False
         self._origin: Fork | None = None

@@ -245,6 +245,7 @@ class Store(Protocol):
 
         Raises:
             SessionBusy: somebody else holds it who is not provably dead and whose lease has not run out.
+            ConfigurationError: `ttl` is no finite number; so for `renew`.
         """
         ...
 

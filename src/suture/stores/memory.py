@@ -170,6 +170,7 @@ class MemoryStore:
     def claim(self, session_id: str, owner: str, ttl: float) -> Claim:
         """Claim a session under a new epoch, as `Store.claim` says."""
         rules.require_text(session_id)
+        rules.require_lease(ttl)
         return self._alone(lambda: self._claim(session_id, owner, ttl), undo=self.release)
 
     def _claim(self, session_id: str, owner: str, ttl: float) -> Claim:
@@ -184,6 +185,7 @@ class MemoryStore:
 
     def renew(self, claim: Claim, ttl: float) -> None:
         """Extend the lease, as `Store.renew` says."""
+        rules.require_lease(ttl)
         self._alone(lambda: self._renew(claim, ttl))
 
     def _renew(self, claim: Claim, ttl: float) -> None:

@@ -163,6 +163,17 @@ def claim_of(session_id: str, owner: str | None, epoch: int, expires: float) -> 
     return None if owner is None else Claim(session_id, owner, epoch, expires)
 
 
+def require_lease(ttl: object) -> None:
+    """Return when every store can keep a lease of so many seconds.
+
+    Raises:
+        ConfigurationError: it is no finite number: a claim that never ends, or whose end nobody can compare, is written
+            down by no store as it was meant.
+    """
+    if isinstance(ttl, bool) or not isinstance(ttl, int | float) or not math.isfinite(ttl):
+        raise ConfigurationError(f"A lease is a finite number of seconds, not {ttl!r:.80}.")
+
+
 def claim_in_force(claim: Claim | None, now: float) -> Claim | None:
     """The claim, unless its lease has run out or its owner is provably dead."""
     return None if claim is None or claim.expires <= now or is_dead(claim.owner) else claim

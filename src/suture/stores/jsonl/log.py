@@ -14,6 +14,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import NamedTuple, TypeAlias, TypeVar
 
 import msgspec
@@ -257,21 +258,27 @@ class Log:
     @contextmanager
     def _new_state(self) -> Iterator[Replace]:
         """A file for the next state, made before anything is written: what cannot be made is found out first."""
-        path = self._side.with_name(self._side.name + NEW)
+        path = _new(self._side)
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
         is_there = True
 
         def replace(log: int, state: State) -> None:
             nonlocal is_there
-            like(fd, log)
-            data = memoryview(msgspec.json.encode(state))
-            while data:
-                data = data[os.write(fd, data) :]
-            if self._key is not None:
-                # Without its state a log under a key cannot be gone on with; any other makes it anew.
-                os.fsync(fd)
-            os.rename(path, self._side)  # noqa: PTH104 - every append pays it
             is_there = False
+            try:
+                like(fd, log)
+                data = memoryview(msgspec.json.encode(state))
+                while data:
+                    data = data[os.write(fd, data) :]
+                if self._key is not None:
+                    # Without its state a log under a key cannot be gone on with; any other makes it anew.
+                    os.fsync(fd)
+                os.rename(path, self._side)  # noqa: PTH104 - every append pays it
+            except BaseException:
+                # Here, where the log is locked: the next writer makes one of that name.
+                with contextlib.suppress(OSError):
+                    path.unlink()
+                raise
 
         try:
             yield replace
@@ -311,20 +318,24 @@ class Log:
     @contextmanager
     def _rewritten(self, fd: int, data: bytes) -> Iterator[int]:
         """A log of that content in place of the open one, open and locked."""
-        path = self.path.with_name(self.path.name + NEW)
+        path = _new(self.path)
         new = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+        is_there = True
         try:
             fcntl.flock(new, fcntl.LOCK_EX)
             like(new, fd)
             write_whole(new, data, 0)
             path.rename(self.path)
+            is_there = False
             sync_directory(self._place.path)
             yield new
         finally:
+            # While it is locked, and only its own: the next writer makes one of that name.
+            if is_there:
+                with contextlib.suppress(OSError):
+                    path.unlink()
             fcntl.flock(new, fcntl.LOCK_UN)
             os.close(new)
-            with contextlib.suppress(OSError):
-                path.unlink(missing_ok=True)
 
     def erase(self, entry_id: str) -> None:
         """Replace the body of an entry by its hash: the log is written anew without it."""
@@ -332,6 +343,8 @@ class Log:
             with self._place.locked(self.path, os.O_RDWR) as fd:
                 self._erase(fd, self._load(fd), entry_id)
         except FileNotFoundError:
+            if self.path.exists():
+                raise
             raise rules.no_such_session(self.id) from None
 
     def _erase(self, fd: int, loaded: Loaded, entry_id: str) -> None:
@@ -361,9 +374,15 @@ class Log:
         with self._place.locked(self.path, os.O_RDWR | os.O_CREAT) as fd:
             self._place.raise_floor(self._load(fd).state.epoch)
             # The log last: without it the state says nothing, and without a state the log says all.
-            for path in (self._side, *self._place.damaged(self.id), self.path):
+            stale = _new(self._side), _new(self.path)  # of a writer that was killed
+            for path in (*stale, self._side, *self._place.damaged(self.id), self.path):
                 path.unlink(missing_ok=True)
             sync_directory(self._place.path)
+
+
+def _new(path: Path) -> Path:
+    """Where what takes the place of a file is written first."""
+    return path.with_name(path.name + NEW)
 
 
 def _stamp_of(found: os.stat_result) -> Stamp:

@@ -129,9 +129,14 @@ class Place:
         fd = os.open(self.path / _MARKER, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)
-            after = change(self._marker() or Marker("jsonl", VERSION))
-            # One write of one block, over one that is as long.
-            write_whole(fd, msgspec.json.encode(after).ljust(80) + b"\n", 0)
+            before = self._marker()
+            data = msgspec.json.encode(change(before or Marker("jsonl", VERSION))).ljust(80) + b"\n"
+            if before is None:
+                write_whole(fd, data, 0)
+            else:
+                # One write of one block, over one that is as long: where it fails, the last epoch still stands there.
+                os.pwrite(fd, data, 0)
+                os.fdatasync(fd)
         finally:
             fcntl.flock(fd, fcntl.LOCK_UN)
             os.close(fd)

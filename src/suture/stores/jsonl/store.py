@@ -134,10 +134,12 @@ class JsonlStore:
 
     def claim(self, session_id: str, owner: str, ttl: float) -> Claim:
         """Claim a session under a new epoch, as `Store.claim` says."""
+        rules.require_lease(ttl)
         return self._write(session_id, lambda batch: batch.claim(owner, ttl, self._place.floor), undo=self.release)
 
     def renew(self, claim: Claim, ttl: float) -> None:
         """Extend the lease, as `Store.renew` says."""
+        rules.require_lease(ttl)
         self._write(claim.session_id, lambda batch: batch.renew(claim, ttl))
 
     def release(self, claim: Claim) -> None:

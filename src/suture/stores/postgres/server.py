@@ -210,7 +210,11 @@ def _parsed(url: str) -> dict[str, Any]:
     path = url.partition("?")[0].partition("//")[2].partition("/")[2]
     with suppress(psycopg.Error):
         words = conninfo_to_dict(url)
-        if "@" not in path and str(words.get("port", "")).replace(",", "").isdecimal() is ("port" in words):
+        if (
+            "@" not in path
+            and "@" not in str(words.get("host", ""))
+            and str(words.get("port", "")).replace(",", "").isdecimal() is ("port" in words)
+        ):
             return words
     raise ConfigurationError(
         "The URL of the PostgreSQL store cannot be read. Say postgresql://user:password@host:port/database, with every "

@@ -224,10 +224,12 @@ class PostgresStore:
     def claim(self, session_id: str, owner: str, ttl: float) -> Claim:
         """Claim a session under a new epoch, as `Store.claim` says. `expires` is on the server's clock."""
         rules.require_text(session_id)
+        rules.require_lease(ttl)
         return self._server.do(lambda db: _claim(db, self.key, session_id, owner, ttl), undo=self.release)
 
     def renew(self, claim: Claim, ttl: float) -> None:
         """Extend the lease, as `Store.renew` says."""
+        rules.require_lease(ttl)
         if not self._rows(_RENEW, (ttl, ttl, _bytes(claim.session_id), claim.epoch)):
             raise rules.claim_lost(claim)
 

@@ -87,10 +87,12 @@ class SqliteStore:
     def claim(self, session_id: str, owner: str, ttl: float) -> Claim:
         """Claim a session under a new epoch, as `Store.claim` says."""
         rules.require_text(session_id)
+        rules.require_lease(ttl)
         return self._database.write(lambda db: transactions.claim(db, self.key, session_id, owner, ttl), undo=self.release)
 
     def renew(self, claim: Claim, ttl: float) -> None:
         """Extend the lease, as `Store.renew` says."""
+        rules.require_lease(ttl)
         self._database.write(lambda db: transactions.renew(db, claim, ttl))
 
     def release(self, claim: Claim) -> None:

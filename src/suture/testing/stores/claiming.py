@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
+from contextlib import suppress
 from itertools import pairwise
 
 import pytest
 
-from suture.errors import Fenced, SessionBusy
+from suture.errors import ConfigurationError, Fenced, SessionBusy
 from suture.stores import Claim, Store
 from suture.stores.owner import this_owner
 from suture.testing.stores.ground import ELSEWHERE, Ground, a_dead_owner, at_once, drafts, expiry_of
@@ -30,6 +32,14 @@ class Claiming(Ground):
         info = other.info("it's")
         assert info is not None
         assert (info.claim, info.epoch, info.status) == (claim, 1, "running")
+
+    @pytest.mark.parametrize("ttl", [math.inf, math.nan])
+    def test_a_claim_for_no_number_of_seconds_is_none_or_holds(self, store: Store, other: Store, ttl: float) -> None:
+        """It is refused, or kept as one that nobody else gets over; it is not given and then forgotten."""
+        with suppress(ConfigurationError):
+            store.claim("s", ELSEWHERE, ttl)
+            with pytest.raises(SessionBusy):
+                other.claim("s", this_owner(), 300)
 
     def test_a_claim_makes_the_session(self, store: Store) -> None:
         """A session may be claimed before its first entry."""

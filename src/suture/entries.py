@@ -550,6 +550,12 @@ def mark(kind: MarkKind, name: str) -> str:
     return f"{kind}:{name}"
 
 
+def split_mark(mark: str) -> tuple[str, str]:
+    """The kind of a mark, and what it is for, blank for a text that is no mark of ours."""
+    kind, _, name = mark.partition(":")
+    return kind, name
+
+
 def call_marks(key: str) -> tuple[str, ...]:
     """All marks that the answer to a call closes."""
     return mark("approval", key), mark("decided", key), mark("started", key), mark("settled", key)

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias, get_args, runtime_c
 import msgspec
 
 from suture.canonical import canonical
-from suture.entries import Draft, Entry, number_of
+from suture.entries import Draft, Entry, number_of, split_mark
 
 Status: TypeAlias = Literal["running", "idle", "awaiting_approval", "unknown_outcome", "inbox_waiting", "abandoned"]
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -68,7 +68,7 @@ class SessionInfo(msgspec.Struct, frozen=True):
 
 def needs_runner(marks: Mapping[str, int]) -> bool:
     """The one rule over marks: a run was cut off, something was decided or settled, or the inbox can be delivered."""
-    kinds = {mark.partition(":")[0] for mark in marks}
+    kinds = {split_mark(mark)[0] for mark in marks}
     if kinds & {"run", "decided", "settled"}:
         return True
     return "inbox" in kinds and not kinds & {"approval", "started"}
@@ -79,7 +79,7 @@ def status_of(marks: Mapping[str, int], *, running: bool) -> Status:
 
     `inbox_waiting` covers all that arrived for the next run: messages, decisions and settlements.
     """
-    kinds = {mark.partition(":")[0] for mark in marks}
+    kinds = {split_mark(mark)[0] for mark in marks}
     if running:
         return "running"
     if "run" in kinds:
@@ -95,8 +95,8 @@ def status_of(marks: Mapping[str, int], *, running: bool) -> Status:
 
 def boundary_of(marks: Mapping[str, int]) -> int:
     """The first kept seq of the last compaction; 0 when there is none."""
-    named = (number_of(mark.removeprefix("boundary:")) for mark in marks if mark.startswith("boundary:"))
-    return max((seq for seq in named if seq is not None), default=0)
+    seqs = (number_of(name) for kind, name in map(split_mark, marks) if kind == "boundary")
+    return max((seq for seq in seqs if seq is not None), default=0)
 
 
 def marked(marks: Mapping[str, int], seq: int, draft: Draft) -> dict[str, int]:

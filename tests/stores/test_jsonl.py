@@ -27,7 +27,7 @@ from suture.testing.concurrent import ConcurrentStoreContract, require_whole
 from suture.testing.stores import ELSEWHERE, ODD_IDS, StoreContract, a_dead_owner, drafts, ids_of
 
 KEY = b"of sixteen bytes"
-STEPS = {"new": 11, "begun": 6, "damaged": 11}
+STEPS = {"new": 11, "begun": 6, "damaged": 10}
 """The calls of an append that change something on the disk, and the moment behind them."""
 
 

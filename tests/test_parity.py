@@ -18,6 +18,7 @@ ONE_SIDED = {
     "store": "an attribute of the sync session, made when it is",
     "of": "makes the async skin of a sync session",
     "open": "what every method of the sync session does first",
+    "catch_up": "what the async skin does behind each write",
     "last_read": "what the properties of the async skin answer from",
     "last_whole": "what the properties of the async skin answer from",
 }

@@ -6,17 +6,19 @@ import threading
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 import suture
 from suture.canonical import canonical
-from suture.entries import Settled
+from suture.entries import MarkKind, Settled
 from suture.messages import Assistant, Opaque, ToolCall, ToolResult, User
 from suture.replay import State
 from suture.session import Session, new_id, now
-from suture.stores import Draft
+from suture.stores import Draft, SessionInfo, Store
 from suture.stores.memory import MemoryStore
 from suture.testing import ScriptedModel
+from tests.rules.logs import Log, call
 
 
 @suture.tool(effect="external", needs_approval=True)
@@ -433,6 +435,51 @@ def test_what_waits_is_listed_across_sessions() -> None:
     Session(session.store, "other").add(User.of("hi"))
     assert [(id, one.key) for id, one in suture.open_approvals(session.store)] == [("s", "3:0")]
     assert suture.unknown_outcomes(session.store) == []
+
+
+class Shown(MemoryStore):
+    """Counts the sessions that its listings show."""
+
+    shown = 0
+
+    def sessions(self, **wanted: Any) -> list[SessionInfo]:
+        page = super().sessions(**wanted)
+        self.shown += len(page)
+        return page
+
+
+@pytest.mark.parametrize(
+    ("kind", "found", "statuses"),
+    [
+        ("approval", suture.open_approvals, ["abandoned", "awaiting_approval", "running"]),
+        ("started", suture.unknown_outcomes, ["abandoned", "awaiting_approval", "unknown_outcome"]),
+    ],
+)
+def test_what_waits_is_found_whatever_else_is_going_on(
+    kind: MarkKind, found: Callable[[Store], list[tuple[str, Any]]], statuses: list[str]
+) -> None:
+    """A call that waits is found in a session that runs, whose runner died, or that waits for something else as well; the
+    sessions in which nothing is going on are not looked at.
+    """
+    log = Log()
+    log.user()
+    log.answer("", made := call("c1"))
+    log.asked("2:0", made) if kind == "approval" else log.started("2:0")
+    store = Shown()
+    for status in statuses:
+        more = {"abandoned": ("run:x",), "awaiting_approval": ("approval:9:0",)}.get(status, ())
+        marks = dict.fromkeys((f"{kind}:2:0", *more, "inbox:m"))
+        drafts = [Draft(one.id, one.kind, one.at, one.body) for one in log.entries]
+        store.append(status, [*drafts[:-1], msgspec.structs.replace(drafts[-1], opens=tuple(marks))])
+        if status == "running":
+            store.claim(status, "another-boot:1:2:3:nonce", 60)
+    for n in range(100):
+        Session(store, f"idle-{n}").add(User.of("hi"))
+    assert [(id, one.key) for id, one in found(store)] == [(status, "2:0") for status in statuses]
+    assert [info.status for info in store.sessions(limit=1000) if not info.id.startswith("idle")] == statuses
+    store.shown = 0
+    found(store)
+    assert store.shown == len(statuses)
 
 
 @pytest.mark.parametrize(

@@ -143,6 +143,8 @@ def test_the_page_on_approvals(tmp_path: Path) -> None:
 
 LOOKED_AFTER = """
 assert waiting == ["order-42"]
+assert (before, after) == ([("scout", "queued")], [("done", "Sarah lives in Lyon.")])
+assert [entry["kind"] for entry in everything] == ["child", "child_report"]
 assert [entry.erased != b"" for entry in session.entries()] == [False, True]
 assert forget(store, "2020-01-01") == []
 assert forget(store, "2999-01-01") == ["old"]
@@ -157,7 +159,7 @@ def test_the_page_on_looking_after_sessions(tmp_path: Path) -> None:
         play(store, "old", gift("bob", 9))
     ran(tmp_path, blocks("look-after-sessions", "python"), LOOKED_AFTER)
     copied = suture("verify", "--store", "sqlite:///agent-copy.db", "--json", cwd=tmp_path)
-    assert (copied.status, len(copied.json["sessions"])) == (0, 3)
+    assert (copied.status, len(copied.json["sessions"])) == (0, 4)
     said = typed("look-after-sessions", tmp_path)
     assert [(one.status, one.err) for one in said] == [(0, "")] * 9
     everything, abandoned, acme, shown, verified, steered, _, request, settled = (one.out for one in said)

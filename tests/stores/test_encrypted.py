@@ -105,6 +105,7 @@ BARE: list[tuple[str, Callable[[suture.Session], object]]] = [
     ("steers", lambda s: s.steer("x")),
     ("edits", lambda s: s.unset()),
     ("forks", lambda s: s.fork()),
+    ("erases", lambda s: s.erase(s.store.read("s")[1].id)),
     ("runs", lambda s: suture.Agent(ScriptedModel([{"text": "hi"}]), session=s).run("hello")),
 ]
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import chain, combinations
+from typing import get_args
+
 import pytest
 
-from suture.stores.base import SessionInfo, Status, boundary_of, needs_runner, status_of
+from suture.entries import MarkKind
+from suture.stores.base import SessionInfo, Status, boundary_of, needs_runner, status_of, statuses_with
 
 NEEDS_RUNNER = [
     ("", False),
@@ -76,3 +80,14 @@ BOUNDARIES = [
 def test_boundary(marks: str, expected: int) -> None:
     """The first kept seq of the last compaction."""
     assert boundary_of(marks_of(marks)) == expected
+
+
+@pytest.mark.parametrize("kind", get_args(MarkKind))
+def test_what_has_a_mark_is_among_its_statuses(kind: MarkKind) -> None:
+    """Whatever else is open and whether it runs, a session is listed under one of the statuses that its mark allows for."""
+    others = [each for each in get_args(MarkKind) if each != kind]
+    for chosen in chain.from_iterable(combinations(others, count) for count in range(len(others) + 1)):
+        for running in (True, False):
+            marks = {f"{each}:1": 1 for each in (kind, *chosen)}
+            assert status_of(marks, running=running) in statuses_with(kind)
+    assert len(statuses_with(kind)) == len(set(statuses_with(kind)))

@@ -232,6 +232,7 @@ class State(Facts):
                 self.usage += body.usage or Usage()
             case RunStarted():
                 self.run, self.interrupt, self.last_status = body.run, None, None
+                self.began = True
             case RunFinished():
                 self.run, self.last_status = None, body.status
                 self.usage += body.unanswered or Usage()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
 from suture.entries import Entry
-from suture.stores.base import Store, link, start_of
+from suture.stores.base import KEY_ID, SessionInfo, Store, key_id, link, start_of
 
 What: TypeAlias = Literal["changed", "removed", "reordered", "forged", "moved", "cut"]
 Progress: TypeAlias = Callable[[int], object]
@@ -61,6 +61,16 @@ def follows(previous: bytes, seq: int, entry: Entry, key: bytes | None) -> bool:
     if entry.erased and entry.body:
         return False
     return link(previous, "", seq, entry, key) == entry.chain
+
+
+def is_kept_under(store: Store, info: SessionInfo, key: bytes | None) -> bool:
+    """Whether a session is kept under the key (for None: under none), or seems to be: one whose seal was taken off is still
+    chained under it.
+    """
+    if info.seal[:KEY_ID] == key_id(key):
+        return True
+    first = next(iter(store.read(info.id, 0, 1)), None)
+    return not info.seal and first is not None and follows(start_of(info.id), 1, first, key)
 
 
 def walk(store: Store, session_id: str, upto: int, key: bytes | None, walked: Progress = lambda _: None) -> Walk:
@@ -130,8 +140,8 @@ class Place(NamedTuple):
                 return None
         elif self._row_chain() != self.entry.chain:
             return None
-        elif (found := self._came()) is not None:
-            return found
+        if (found := self._came()) is not None:
+            return found  # it brought what follows it along
         also = ""
         if self.key is None and self.seq > 1:
             also = f", or entry {self.seq - 1} was and was chained anew"

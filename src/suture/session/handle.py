@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from suture.entries import Draft, Entry
@@ -32,6 +32,7 @@ class Handle:
             self.state = State()
             self._whole: State | None = None  # from the beginning, once somebody asks for what a compaction hides
             self._opened = False
+            self._written = 0
 
     @property
     def store(self) -> Store:
@@ -102,12 +103,16 @@ class Handle:
             return look(whole)
 
     def last_read(self, look: Callable[[State], T]) -> T:
-        """Look at what was last read, and read nothing."""
+        """Look at what was last read or written here; it is read only when more was written than is known."""
+        if self.is_behind:
+            self.refresh()
         with self.lock:
             return look(self.state)
 
     def last_whole(self, look: Callable[[State], T]) -> T:
-        """Look at what was last read, from the first entry on; only what a compaction hides may have to be read for it."""
+        """The same, from the first entry on; what a compaction hides may have to be read for it."""
+        if self.is_behind:
+            self.refresh()
         with self.lock:
             return look(self.state) if self.state.start == 0 else self._look_at_whole(look, self.state.head)
 
@@ -118,4 +123,28 @@ class Handle:
             made = decide(state)
             return state.head, () if made is None else (made,)
 
-        return next(iter(self.log.append_on(lambda: self._read(look))), None)
+        written = self.log.append_on(lambda: self._read(look))
+        self.know(written)
+        return next(iter(written), None)
+
+    def know(self, written: Sequence[Entry]) -> None:
+        """Take in what was written here; it need not be read where it stands right behind what was."""
+        if not written:
+            return
+        with self.lock:
+            self._written = max(self._written, written[-1].seq)
+            self._opened |= written[0].seq == 1
+            if self._opened and written[0].seq == self.state.head + 1:
+                self.state.fold(written)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether something was written here that is not among what is known."""
+        return self.state.head < self._written
+
+    def catch_up(self) -> None:
+        """Read what was written here and is not known. Of a log that was never read nothing is: whoever only writes does
+        not pay for its length, and the first look reads it.
+        """
+        if self._opened and self.is_behind:
+            self.refresh()

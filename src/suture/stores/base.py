@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias, get_args, runtime_c
 import msgspec
 
 from suture.canonical import canonical
-from suture.entries import Draft, Entry, number_of, split_mark
+from suture.entries import Draft, Entry, MarkKind, number_of, split_mark
 
 Status: TypeAlias = Literal["running", "idle", "awaiting_approval", "unknown_outcome", "inbox_waiting", "abandoned"]
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -91,6 +91,14 @@ def status_of(marks: Mapping[str, int], *, running: bool) -> Status:
     if kinds & {"inbox", "decided", "settled"}:
         return "inbox_waiting"
     return "idle"
+
+
+def statuses_with(kind: MarkKind) -> list[Status]:
+    """The statuses that a session may have while a mark of that kind is open, whatever else is. The first are those that it
+    leaves for another when its run ends.
+    """
+    both = [{f"{kind}:": 1, f"{other}:": 1} for other in get_args(MarkKind)]
+    return list(dict.fromkeys(status_of(marks, running=running) for running in (True, False) for marks in both))
 
 
 def boundary_of(marks: Mapping[str, int]) -> int:
@@ -270,7 +278,12 @@ class Store(Protocol):
         ...
 
     def news(self, session_id: str | None, after: int, timeout: float) -> bool:
-        """Wait until something stands behind `after`; whether it does. `session_id=None`: any append, anywhere."""
+        """Wait until something stands behind the position `after` of that session; whether it does.
+
+        `session_id=None`: until something is appended to any session, from this call on. Sessions share no positions, so
+        `after` says nothing then. Whoever wakes looks for what is new; what came between two calls ends neither, so look
+        after each, and let none last too long.
+        """
         ...
 
     def delete(self, session_id: str) -> None:

@@ -25,17 +25,17 @@ class Hearing(Ground):
     def test_no_news(self, store: Store) -> None:
         """Without news the wait ends with its time."""
         store.append("s", drafts("1"))
-        for session, after in (("s", 1), (None, 0), ("nobody", 0)):
+        for session, after in (("s", 1), (None, 0), (None, -1), ("nobody", 0)):
             start = time.monotonic()
             assert store.news(session, after, 0.1) is False
             assert 0.09 <= time.monotonic() - start < 5
 
-    @pytest.mark.parametrize("session", ["s", None])
-    def test_news_wakes(self, store: Store, other: Store, session: str | None) -> None:
-        """A wait ends soon after somebody appended."""
+    @pytest.mark.parametrize(("session", "after"), [("s", 1), (None, 0), (None, 1), (None, 1_000_000)])
+    def test_news_wakes(self, store: Store, other: Store, session: str | None, after: int) -> None:
+        """A wait ends soon after somebody appended; one for any session does whatever position it names."""
         store.append("s", drafts("1"))
         with ThreadPoolExecutor(1) as pool:
-            waiting = pool.submit(store.news, session, 1, 30)
+            waiting = pool.submit(store.news, session, after, 30)
             time.sleep(0.15)
             assert not waiting.done()
             written = time.monotonic()

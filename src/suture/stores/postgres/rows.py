@@ -11,7 +11,7 @@ import msgspec
 import suture.stores.rules as rules
 from suture.canonical import canonical
 from suture.entries import Entry
-from suture.stores.base import Meta, SessionInfo, Status, boundary_of
+from suture.stores.base import Meta, SessionInfo, Status
 from suture.stores.postgres.server import Db
 
 CLOCK = "extract(epoch FROM clock_timestamp())::float8"
@@ -82,19 +82,18 @@ def info(row: tuple[Any, ...]) -> SessionInfo:
     """A session from its row."""
     stored, head, chain, open_marks, epoch, owner, expires, meta, created, updated, sealed, now = row
     id, marks = stored.decode(), marks_in(open_marks)
-    return SessionInfo(
+    return rules.info_of(
         id=id,
         head=head,
         chain=chain,
-        boundary=boundary_of(marks),
-        epoch=epoch,
         marks=marks,
-        claim=rules.claim_in_force(rules.claim_of(id, as_text(owner), epoch, expires), now),
-        meta=rules.meta_of(meta),
-        damage=() if rules.read_meta(meta) is not None else rules.UNREADABLE_META,
-        created_at=rules.utc(created),
-        updated_at=rules.utc(updated),
-        seal=sealed,
+        epoch=epoch,
+        claim=rules.claim_of(id, as_text(owner), epoch, expires),
+        meta=meta,
+        created=created,
+        updated=updated,
+        sealed=sealed,
+        now=now,
     )
 
 

@@ -271,6 +271,8 @@ REFUSALS: list[tuple[str, Callable[[Session], object], type[Exception], str]] = 
     ("no such call", lambda s: s.approve("c9"), suture.NoSuchApproval, "No call 'c9' waits for a decision. Those that wait: 3:0 (pay)."),
     ("another digest", lambda s: s.approve("c1", digest="abc"), suture.NoSuchApproval, "not abc: it is not the call that was shown. Look at `open_approvals()` again before deciding."),
     ("arguments that do not fit", lambda s: s.approve("c1", arguments={"total": "5"}), suture.InvalidEdit, "The edited arguments do not fit 'pay': 'total': expected an integer, but a string came."),
+    ("arguments that are a list", lambda s: s.approve("c1", arguments=["total", 5]), suture.InvalidEdit, "The edited arguments are an object, such as {'total': 5}, not ['total', 5]."),  # type: ignore[arg-type]
+    ("a kind that is no text", lambda s: s.append(["mine"], {}), suture.InvalidEdit, "The kind of an entry is a text, not ['mine']."),  # type: ignore[arg-type]
     ("decided the other way", lambda s: (s.deny("c1", by="bob"), s.approve("c1")), suture.AlreadyDecided, "The call 3:0 (pay) was denied by bob before, and that decision stands."),
     ("approved with other arguments", lambda s: (s.approve("c1", arguments={"total": 5}), s.approve("c1")), suture.AlreadyDecided, "The call 3:0 (pay) was approved with other arguments before"),
     ("a blank steer", lambda s: s.steer(" \n"), suture.InvalidEdit, "A steer needs words; this one is blank."),

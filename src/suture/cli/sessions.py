@@ -89,7 +89,8 @@ def _all(
 
 
 def _row(info: SessionInfo) -> tuple[Piece, ...]:
-    status = (info.status, COLOURS.get(info.status, "yellow"))
+    unread = info.damage and not info.head
+    status = ("unreadable", "red") if unread else (info.status, COLOURS.get(info.status, "yellow"))
     runner = ("yes", "yellow") if info.needs_runner else ("no", "dim")
     return (info.id, "bold"), status, str(info.head), runner, (info.updated_at, "dim")
 

@@ -141,9 +141,11 @@ class Session(Reading, Editing, Deciding):
         the kind `message` is one as `Entry.data` of such an entry shows it.
 
         Raises:
-            InvalidEdit: the kind is one that suture writes itself, or a `message` that cannot be read.
+            InvalidEdit: the kind is one that suture writes itself or no text, or a `message` that cannot be read.
             NotJson: the body is no JSON.
         """
+        if not isinstance(kind, str):
+            raise InvalidEdit(f"The kind of an entry is a text, not {kind!r:.80}.")
         if kind in KINDS and kind != "message":
             raise InvalidEdit(f"{kind!r} is a kind of suture's own; use the method that writes it, or choose another kind.")
         raw = body if isinstance(body, bytes) else canonical(body)
@@ -295,8 +297,8 @@ class Session(Reading, Editing, Deciding):
             InvalidEdit: there is no such position, or a session of that id.
         """
         child = self.log.fork(at, usable_id(id))
-        fork = Session(child.store, child.session_id, heal=self.heal, ids=self.message_id)
-        fork.log = child
+        fork = Session(child.store, child.session_id, heal=self.heal)
+        fork.log, fork.message_id = child, self.message_id
         fork._written = 1  # the entry that says what it was forked off
         return fork
 

@@ -551,6 +551,12 @@ def mark(kind: MarkKind, name: str) -> str:
     return f"{kind}:{name}"
 
 
+def split_mark(mark: str) -> tuple[str, str]:
+    """The kind of a mark, and what it is for, blank for a text that is no mark of ours."""
+    kind, _, name = mark.partition(":")
+    return kind, name
+
+
 def request_marks(key: str, expires: str | None) -> tuple[str, ...]:
     """The marks that a request for approval opens, and a decision closes."""
     return (mark("approval", key), *((mark("expires", f"{key}:{expires}"),) if expires is not None else ()))

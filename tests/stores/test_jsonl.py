@@ -395,6 +395,15 @@ def test_the_log_of_another_session(store: JsonlStore, path: Path) -> None:
 # Log and state --------------------------------------------------------------------------------
 
 
+def test_meta_that_somebody_wrote_by_hand_is_told(store: JsonlStore, path: Path) -> None:
+    """A state whose meta nobody can read shows none, says so, and hides nothing else."""
+    store.append("s", drafts("1"), meta={"n": 1})
+    state = path / "s.state"
+    state.write_text(state.read_text().replace(r"\"n\"", "by hand"))
+    info = told(store)
+    assert (info.head, info.meta, info.damage) == (1, {}, ((0, "the meta of the session cannot be read"),))
+
+
 def test_a_lost_state_is_made_anew(store: JsonlStore, path: Path) -> None:
     """Marks, meta, epoch and claim come back from the log alone, and the next write makes a state of them."""
     claim = store.claim("s", ELSEWHERE, 300)

@@ -23,6 +23,9 @@ from suture.entries import (
 from suture.messages import Assistant, Message, Text, ToolCall, ToolResult
 from suture.pairing import Turn
 
+# So many calls are named in an error.
+_NAMED = 20
+
 CallStatus: TypeAlias = Literal["pending", "started", "parked", "decided", "answered", "settled"]
 
 
@@ -179,9 +182,6 @@ def named(calls: Sequence[Call]) -> str:
     """Calls as an error names them: each by key and tool, the first ones of many."""
     words = ", ".join(f"{call.key} ({call.call.name})" for call in calls[:_NAMED]) or "none"
     return words if len(calls) <= _NAMED else f"{words} and {len(calls) - _NAMED} more"
-
-
-_NAMED = 20
 
 
 # Rules ----------------------------------------------------------------------------------------

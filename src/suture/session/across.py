@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from suture.entries import MarkKind
+from suture.entries import MarkKind, split_mark
 from suture.errors import Corrupt, SessionNotFound
 from suture.session.log import SessionLog
 from suture.session.plain import Session
@@ -69,4 +69,4 @@ def _marked(store: Store, kind: MarkKind) -> Iterator[str]:
 
 
 def _has(info: SessionInfo, kind: MarkKind) -> bool:
-    return any(mark.partition(":")[0] == kind for mark in info.marks)
+    return any(split_mark(mark)[0] == kind for mark in info.marks)

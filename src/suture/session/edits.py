@@ -8,7 +8,7 @@ from types import UnionType
 
 import msgspec
 
-from suture.entries import Edit, MessageBody, Removal, Reset, Wanted, plain
+from suture.entries import Edit, MessageBody, Removal, Reset, Wanted, plain, split_mark
 from suture.errors import Corrupt, InvalidEdit, NoSuchMessage, NotJson
 from suture.messages import (
     Assistant,
@@ -240,7 +240,7 @@ def remove(state: State, id: str) -> list[Wanted]:
 def reset(state: State, messages: Sequence[Message], *, in_run: bool) -> list[Wanted]:
     """What puts other messages in the place of all; whatever is open is withdrawn, save the run that does so."""
     kinds = ("approval", "decided", "started", "settled", "inbox", "boundary", "expires", *(() if in_run else ("run",)))
-    closes = tuple(one for one in state.marks if one.partition(":")[0] in kinds)
+    closes = tuple(one for one in state.marks if split_mark(one)[0] in kinds)
     return [(Reset(), (), closes), *((MessageBody(message, restated=True), (), ()) for message in messages)]
 
 

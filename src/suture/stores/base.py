@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias, get_args, runtime_c
 import msgspec
 
 from suture.canonical import canonical
-from suture.entries import Draft, Entry, MarkKind, expiry_of, is_over, is_time, number_of
+from suture.entries import Draft, Entry, MarkKind, expiry_of, is_over, is_time, number_of, split_mark
 
 Status: TypeAlias = Literal["running", "idle", "awaiting_approval", "unknown_outcome", "inbox_waiting", "abandoned"]
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -76,7 +76,7 @@ def needs_runner(marks: Mapping[str, int], at: str = "") -> bool:
     """The one rule over marks: a run was cut off, something was decided or settled, the inbox can be delivered, or at that
     time, blank for none, a request for approval that nobody decided has expired.
     """
-    kinds = {mark.partition(":")[0] for mark in marks}
+    kinds = {split_mark(mark)[0] for mark in marks}
     if kinds & {"run", "decided", "settled"}:
         return True
     return ("inbox" in kinds and not kinds & {"approval", "started"}) or any(
@@ -94,7 +94,7 @@ def status_of(marks: Mapping[str, int], *, running: bool) -> Status:
 
     `inbox_waiting` covers all that arrived for the next run: messages, decisions and settlements.
     """
-    kinds = {mark.partition(":")[0] for mark in marks}
+    kinds = {split_mark(mark)[0] for mark in marks}
     if running:
         return "running"
     if "run" in kinds:
@@ -127,8 +127,8 @@ def utc(seconds: float) -> str:
 
 def boundary_of(marks: Mapping[str, int]) -> int:
     """The first kept seq of the last compaction; 0 when there is none."""
-    named = (number_of(mark.removeprefix("boundary:")) for mark in marks if mark.startswith("boundary:"))
-    return max((seq for seq in named if seq is not None), default=0)
+    seqs = (number_of(name) for kind, name in map(split_mark, marks) if kind == "boundary")
+    return max((seq for seq in seqs if seq is not None), default=0)
 
 
 def marked(marks: Mapping[str, int], seq: int, draft: Draft) -> dict[str, int]:

@@ -25,7 +25,7 @@ from suture.errors import (
     StoreError,
     WrongKey,
 )
-from suture.stores.base import KEY_ID, STATUSES, Claim, Meta, SessionInfo, Status, key_id, seal
+from suture.stores.base import KEY_ID, STATUSES, Claim, Meta, SessionInfo, Status, boundary_of, key_id, seal
 from suture.stores.base import utc as utc
 from suture.stores.owner import is_dead, pid_here
 
@@ -204,6 +204,7 @@ def claim_lost(claim: Claim) -> Fenced:
 # Sessions -------------------------------------------------------------------------------------
 
 _CANDIDATES = 200
+_UNREADABLE_META = 0, "the meta of the session cannot be read"
 
 
 def no_such_session(session_id: str) -> SessionNotFound:
@@ -253,7 +254,37 @@ def marks_of(stored: bytes | None) -> tuple[str, ...]:
         return ((stored or b"").decode("utf-8", "backslashreplace"),)
 
 
-UNREADABLE_META = ((0, "the meta of the session cannot be read"),)
+def info_of(
+    *,
+    id: str,
+    head: int,
+    chain: bytes,
+    marks: dict[str, int],
+    epoch: int,
+    claim: Claim | None,
+    meta: bytes,
+    created: float,
+    updated: float,
+    sealed: bytes,
+    now: float,
+    damage: tuple[tuple[int, str], ...] = (),
+) -> SessionInfo:
+    """What is known of a session, from what a store keeps of it; times are in seconds on the store's clock."""
+    known = read_meta(meta)
+    return SessionInfo(
+        id=id,
+        head=head,
+        chain=chain,
+        boundary=boundary_of(marks),
+        epoch=epoch,
+        marks=marks,
+        claim=claim_in_force(claim, now),
+        meta=known or {},
+        damage=damage if known is not None else (_UNREADABLE_META, *damage),
+        created_at=utc(created),
+        updated_at=utc(updated),
+        seal=sealed,
+    )
 
 
 def require_listing(status: object, meta: object) -> None:

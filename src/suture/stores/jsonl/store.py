@@ -15,7 +15,7 @@ import suture.stores.at_fork as at_fork
 import suture.stores.rules as rules
 from suture.entries import Draft, Entry
 from suture.errors import StoreError
-from suture.stores.base import Claim, Meta, SessionInfo, Status, boundary_of
+from suture.stores.base import Claim, Meta, SessionInfo, Status
 from suture.stores.jsonl.batch import Batch
 from suture.stores.jsonl.log import Log
 from suture.stores.jsonl.names import id_of
@@ -224,17 +224,17 @@ class JsonlStore:
 
 
 def _info(state: State, now: float) -> SessionInfo:
-    return SessionInfo(
+    return rules.info_of(
         id=state.session,
         head=state.head,
         chain=bytes.fromhex(state.chain),
-        boundary=boundary_of(state.marks),
-        epoch=state.epoch,
         marks=dict(state.marks),
-        claim=rules.claim_in_force(state.claim, now),
-        meta=rules.meta_of(state.meta.encode()),
-        created_at=rules.utc(state.created),
-        updated_at=rules.utc(state.updated),
+        epoch=state.epoch,
+        claim=state.claim,
+        meta=state.meta.encode(),
+        created=state.created,
+        updated=state.updated,
+        sealed=bytes.fromhex(state.seal),
+        now=now,
         damage=state.damage,
-        seal=bytes.fromhex(state.seal),
     )

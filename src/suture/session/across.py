@@ -12,6 +12,7 @@ from suture.session.log import SessionLog
 from suture.session.plain import Session
 from suture.session.waiting import Approval, StartedCall
 from suture.stores.base import SessionInfo, Store, statuses_with
+from suture.stores.given import require_store
 
 T = TypeVar("T")
 
@@ -43,6 +44,7 @@ def as_read(store: Store, info: SessionInfo) -> SessionInfo:
 
 def _across(store: Store, kind: MarkKind, read_one: Callable[[Session], list[T]]) -> list[tuple[str, T]]:
     """What is read of each session that has an open mark of that kind."""
+    require_store(store)
     found: list[tuple[str, T]] = []
     refused: list[Corrupt | SessionNotFound] = []
     read = 0

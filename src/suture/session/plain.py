@@ -26,7 +26,6 @@ from suture.entries import (
     read,
 )
 from suture.errors import (
-    ConfigurationError,
     Conflict,
     Corrupt,
     InvalidEdit,
@@ -35,7 +34,7 @@ from suture.errors import (
 )
 from suture.messages import Message, ToolResult, User, parts_of
 from suture.replay import State
-from suture.session.choices import Ids, heals, source_of_ids, usable_id
+from suture.session.choices import Ids, heals, source_of_ids, usable_id, usable_meta, usable_position
 from suture.session.clock import new_id, now
 from suture.session.deciding import Deciding
 from suture.session.editing import Editing
@@ -45,6 +44,7 @@ from suture.session.listeners import Listener, Listeners
 from suture.session.reading import Reading
 from suture.session.verifying import Verified, Watch, verify
 from suture.stores.base import Store
+from suture.stores.given import require_store
 
 
 class Session(Reading, Editing, Deciding):
@@ -64,13 +64,12 @@ class Session(Reading, Editing, Deciding):
         *,
         ids: Ids = "uuid7",
     ) -> None:
-        if not isinstance(store, Store):
-            raise ConfigurationError(f"{store!r} is no store; open one with suture.open_store('sqlite:///agent.db').")
+        require_store(store)
         super().__init__(store, usable_id(id), heal=heals(heal))
         self.message_id = source_of_ids(ids)
         self.listeners = Listeners()
         self.epoch_of_run: Callable[[], int | None] = lambda: None
-        if meta:
+        if meta := usable_meta(meta):
             self.log.append((), meta=meta)
 
     # Writing ----------------------------------------------------------------------------------
@@ -146,7 +145,10 @@ class Session(Reading, Editing, Deciding):
         if not isinstance(kind, str):
             raise InvalidEdit(f"The kind of an entry is a text, not {kind!r:.80}.")
         if kind in KINDS and kind != "message":
-            raise InvalidEdit(f"{kind!r} is a kind of suture's own; use the method that writes it, or choose another kind.")
+            raise InvalidEdit(
+                f"{kind!r} is a kind of suture's own, which its methods and its runs write. "
+                "Choose another kind for what is yours."
+            )
         raw = body if isinstance(body, bytes) else canonical(body)
         if isinstance(body, bytes):
             canonical(_json(body))
@@ -295,7 +297,7 @@ class Session(Reading, Editing, Deciding):
             SessionNotFound: nothing was written to this session.
             InvalidEdit: there is no such position, or a session of that id.
         """
-        child = self.log.fork(at, usable_id(id))
+        child = self.log.fork(usable_position(at), usable_id(id))
         fork = Session(child.store, child.session_id, heal=self.heal)
         fork.log, fork.message_id = child, self.message_id
         fork._written = 1  # the entry that says what it was forked off

@@ -149,9 +149,8 @@ class Handle:
         """Whether something was written here that is not among what is known."""
         return self.state.head < self._written
 
-    def catch_up(self) -> None:
-        """Read what was written here and is not known. Of a log that was never read nothing is: whoever only writes does
-        not pay for its length, and the first look reads it.
+    def has_to_catch_up(self) -> bool:
+        """Whether what was written here is to be read. Of a log that was never read it is not: whoever only writes does not
+        pay for its length, and the first look reads it.
         """
-        if self._opened and self.is_behind():
-            self.refresh()
+        return self._opened and self.is_behind()

@@ -188,7 +188,8 @@ class AsyncSession:
     def _catch_up(self) -> None:
         # It is written, whether or not all can be read; whoever reads next is told.
         with suppress(SutureError):
-            self.plain.catch_up()
+            if self.plain.has_to_catch_up():
+                self.plain.refresh()
 
     async def add(self, message: Message, silent: bool = False) -> Message:
         """As `Session.add`; async callbacks are awaited."""
@@ -211,7 +212,7 @@ class AsyncSession:
         made = self.plain.drafted(recorded)
         last = await append_together(self.plain.log, (made,))
         self.plain.know((made.at_seq(last),))
-        if self.plain.is_behind():
+        if self.plain.has_to_catch_up():
             await in_thread(self._catch_up)
         return recorded
 

@@ -13,7 +13,7 @@ import pytest
 from suture.errors import ConfigurationError, Fenced, SessionBusy
 from suture.stores import Claim, Store
 from suture.stores.owner import this_owner
-from suture.testing.stores.ground import ELSEWHERE, Ground, a_dead_owner, at_once, drafts, expiry_of
+from suture.testing.stores.ground import ELSEWHERE, Ground, a_dead_owner, at_once, drafts, lease_end
 
 
 class Claiming(Ground):
@@ -148,21 +148,21 @@ class Claiming(Ground):
         claim = store.claim("s", ELSEWHERE, 300)
         time.sleep(0.02)
         store.append("s", drafts("1"))
-        assert expiry_of(store, "s") == claim.expires
+        assert lease_end(store, "s") == claim.expires
         store.append("s", drafts("2"), epoch=claim.epoch)
-        renewed = expiry_of(store, "s")
+        renewed = lease_end(store, "s")
         assert claim.expires < renewed < claim.expires + 60
         time.sleep(0.02)
         store.append("s", [], epoch=claim.epoch)
-        assert expiry_of(store, "s") > renewed
+        assert lease_end(store, "s") > renewed
 
     def test_renewing(self, store: Store, other: Store) -> None:
         """A lease can be made longer or shorter, and appends keep to the last one."""
         claim = store.claim("s", ELSEWHERE, 300)
         other.renew(claim, 3000)
-        assert expiry_of(store, "s") > claim.expires + 2000
+        assert lease_end(store, "s") > claim.expires + 2000
         store.append("s", drafts("1"), epoch=claim.epoch)
-        assert expiry_of(store, "s") > claim.expires + 2000
+        assert lease_end(store, "s") > claim.expires + 2000
 
     def test_an_overdue_lease_can_be_renewed(self, store: Store) -> None:
         """A lease that ran out and that nobody took is the current one still."""
@@ -197,4 +197,4 @@ class Claiming(Ground):
         second = other.claim("s", this_owner(), 300)
         store.release(first)
         store.release(Claim("nobody", ELSEWHERE, 1, 0.0))
-        assert expiry_of(store, "s") == second.expires
+        assert lease_end(store, "s") == second.expires

@@ -70,7 +70,7 @@ def ids_of(entries: Sequence[Entry]) -> list[str]:
     return [entry.id for entry in entries]
 
 
-def expiry_of(store: Store, session_id: str) -> float:
+def lease_end(store: Store, session_id: str) -> float:
     """When the lease of the claim in force runs out."""
     info = store.info(session_id)
     assert info is not None

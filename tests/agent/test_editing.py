@@ -742,6 +742,24 @@ def test_an_async_session_shows_what_it_wrote(
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_what_is_written_to_a_log_that_is_another_one_now(count: int) -> None:
+    """A handle that takes in its own writes unread finds all the same that the session was deleted, and made anew, since."""
+    store = MemoryStore()
+    session = Session(store, "s")
+    for n in range(count):
+        Session(store, "s").add(User.of(f"old {n}"))
+    assert len(session) == count
+    for gone in (False, True):
+        if gone:
+            store.delete("s")
+            for n in range(count + 1):
+                Session(store, "s").add(User.of(f"new {n}"))
+        session.add(User.of("mine"))
+    assert [message.text for message in session] == [message.text for message in Session(store, "s")]
+    assert session.messages[-1].text == "mine"
+
+
 def test_an_async_session_has_written_what_it_cannot_read() -> None:
     """What is written is no failure where the rest of the log cannot be read: that is for whoever reads."""
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from tests.postgres import at_place
 from tests.rules.logs import AT, Log, call, shape
 
 LONG = 3_000
-DEPTH = 400
+DEPTH = 600
 
 
 def put(store: Store, id: str, log: Log) -> Session:
@@ -257,14 +258,16 @@ def test_forks_of_forks() -> None:
 
 
 def test_a_long_line_of_forks() -> None:
-    """Forks may follow one another as often as one likes."""
+    """Forks may follow one another as often as one likes, each made from the handle of the last one, with its source of ids."""
     store = MemoryStore()
-    session = Session(store, "0")
+    numbers = count()
+    session = Session(store, "0", ids=lambda: f"mine {next(numbers)}")
     session.add(User.of("0"))
     for depth in range(1, DEPTH):
         session = session.fork(id=str(depth))
         session.add(User.of(str(depth)))
     assert [message.text for message in Session(store, session.id)] == [str(depth) for depth in range(DEPTH)]
+    assert session.messages[-1].id == f"mine {DEPTH - 1}"
 
 
 # What goes on in a fork -----------------------------------------------------------------------

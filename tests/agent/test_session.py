@@ -15,7 +15,7 @@ from suture.entries import MarkKind, Settled
 from suture.messages import Assistant, Opaque, ToolCall, ToolResult, User
 from suture.replay import State
 from suture.session import Session, new_id, now
-from suture.stores import Draft, SessionInfo, Store
+from suture.stores import Draft, EncryptedStore, SessionInfo, Store
 from suture.stores.memory import MemoryStore
 from suture.testing import ScriptedModel
 from tests.rules.logs import Log, call
@@ -271,6 +271,8 @@ REFUSALS: list[tuple[str, Callable[[Session], object], type[Exception], str]] = 
     ("no such call", lambda s: s.approve("c9"), suture.NoSuchApproval, "No call 'c9' waits for a decision. Those that wait: 3:0 (pay)."),
     ("another digest", lambda s: s.approve("c1", digest="abc"), suture.NoSuchApproval, "not abc: it is not the call that was shown. Look at `open_approvals()` again before deciding."),
     ("arguments that do not fit", lambda s: s.approve("c1", arguments={"total": "5"}), suture.InvalidEdit, "The edited arguments do not fit 'pay': 'total': expected an integer, but a string came."),
+    ("arguments that are a list", lambda s: s.approve("c1", arguments=["total", 5]), suture.InvalidEdit, "The edited arguments are an object, such as {'total': 5}, not ['total', 5]."),  # type: ignore[arg-type]
+    ("a kind that is no text", lambda s: s.append(["mine"], {}), suture.InvalidEdit, "The kind of an entry is a text, not ['mine']."),  # type: ignore[arg-type]
     ("decided the other way", lambda s: (s.deny("c1", by="bob"), s.approve("c1")), suture.AlreadyDecided, "The call 3:0 (pay) was denied by bob before, and that decision stands."),
     ("approved with other arguments", lambda s: (s.approve("c1", arguments={"total": 5}), s.approve("c1")), suture.AlreadyDecided, "The call 3:0 (pay) was approved with other arguments before"),
     ("a blank steer", lambda s: s.steer(" \n"), suture.InvalidEdit, "A steer needs words; this one is blank."),
@@ -295,6 +297,10 @@ REFUSALS: list[tuple[str, Callable[[Session], object], type[Exception], str]] = 
     ("a report of a number", lambda s: s.deliver_report("kid", 7, "done"), suture.InvalidEdit, "Expected `str`, got `int` - at `$.session_id`."),  # type: ignore[arg-type]
     ("an integer that no reader takes", lambda s: s.append("mine", 10**5000), suture.NotJson, "Pass such a number as a text."),
     ("meta that no reader takes", lambda s: Session(s.store, "s", meta={"n": 10**5000}), suture.NotJson, "Pass such a number as a text."),
+    ("meta that is no mapping", lambda s: Session(s.store, "s", meta="ada"), suture.ConfigurationError, "The meta of a session is a mapping such as {'user': 'ada'}, not 'ada'."),  # type: ignore[arg-type]
+    ("meta that holds a set", lambda s: Session(s.store, "s", meta={"tags": {1}}), suture.NotJson, "meta.tags: set is not JSON"),
+    ("a kind that only runs write", lambda s: s.append("child", {}), suture.InvalidEdit, "which its methods and its runs write. Choose another kind for what is yours."),
+    ("a fork at a text", lambda s: s.fork(at="3"), suture.InvalidEdit, "A position to fork at is a number, the seq of an entry in `session.entries()`, not '3'."),  # type: ignore[arg-type]
     ("a steer that is no text", lambda s: s.steer(None), suture.InvalidEdit, "A steer is a text, not None."),  # type: ignore[arg-type]
     ("a session under a number", lambda s: Session(s.store, 42), suture.ConfigurationError, "The id of a session is a text, not 42. Give str(...) of it."),  # type: ignore[arg-type]
     ("a lease without an end", lambda s: suture.Agent(ScriptedModel([]), session=s, lease=float("inf")), suture.ConfigurationError, "lease a finite number of seconds above 0"),
@@ -483,12 +489,28 @@ def test_what_waits_is_found_whatever_else_is_going_on(
 
 
 @pytest.mark.parametrize(
+    "take",
+    [
+        Session,
+        suture.AsyncSession,
+        suture.open_approvals,
+        suture.unknown_outcomes,
+        lambda store: suture.verify(store, "s"),
+        lambda store: EncryptedStore(store, {"1": bytes(32)}),
+    ],
+)
+def test_a_url_is_no_store(take: Callable[[Store], object]) -> None:
+    """Whatever takes a store says so of a URL that nobody opened, and never shows the password in it."""
+    with pytest.raises(suture.ConfigurationError) as refused:
+        take(not_one("postgresql://ann:secret@db/agents"))
+    assert str(refused.value) == (
+        "'postgresql://ann:...@db/agents' is no store; open one with suture.open_store('sqlite:///agent.db')."
+    )
+
+
+@pytest.mark.parametrize(
     ("make", "text"),
     [
-        (
-            lambda: Session(not_one("sqlite:///a.db")),
-            "'sqlite:///a.db' is no store; open one with suture.open_store('sqlite:///agent.db').",
-        ),
         (
             lambda: suture.Agent(ScriptedModel([]), session=not_one("s")),
             "'s' is no session; make one with suture.Session(store, id).",

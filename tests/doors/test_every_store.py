@@ -95,7 +95,13 @@ def test_forking_and_verifying(run: Callable[..., Said], url: str) -> None:
     assert (early.status, early.out) == (0, "early  shares the first 4 entries of done.\n")
     assert run("fork", "done", "--at", "99").status == 2
     assert "holds a session 'parked' already" in run("fork", "done", "--id", "parked").err
-    assert run("show", "early", "--json").json["forked_from"] == {"session": "done", "at": 4}
+    shown = run("show", "early", "--json").json
+    assert (shown["forked_from"], shown["session"]["head"]) == ({"session": "done", "at": 4}, 5)
+    assert run("sessions", "--json").json["sessions"][1] == shown["session"]
+    assert [line.split()[:3] for line in run("sessions").out.splitlines()[1:3]] == [
+        ["done", "idle", "7"],
+        ["early", "idle", "5"],
+    ]
     assert run("verify").out.count("entries hold") == 4
     with changing(hand_at(url), "done") as now:
         now.set(3, body=b"{}")

@@ -40,6 +40,12 @@ class Follower:
         line, _, self._read = self._read.partition(b"\n")
         return line.decode()
 
+    def close(self) -> None:
+        """Close both pipes."""
+        for pipe in (self.process.stdout, self.process.stderr):
+            assert pipe is not None
+            pipe.close()
+
     def interrupted(self) -> tuple[int, str, str]:
         """Press Ctrl-C; its exit status, and what it said to the end."""
         self.process.send_signal(signal.SIGINT)
@@ -58,7 +64,8 @@ def following(url: str) -> Iterator[Any]:
     yield follow
     for one in started:
         one.process.kill()
-        one.process.communicate()
+        one.process.wait(PATIENCE)
+        one.close()
 
 
 def steered(url: str, session: str, text: str) -> None:
@@ -97,6 +104,16 @@ def test_lines_of_json_hold_the_whole_entry(url: str, following: Any) -> None:
     steered(url, "noted", "now")
     assert json.loads(follower.line())["body"]["message"]["parts"][0]["text"] == "now"
     assert follower.interrupted() == (0, "", "")
+
+
+@pytest.mark.usefixtures("url")
+def test_it_ends_with_its_reader(following: Any) -> None:
+    """`suture tail ... | head -1` comes back though nothing is written any more; a log that is still read goes on."""
+    follower = following("done", "--after", "0")
+    assert [follower.line().split()[2] for _ in range(7)][-1] == "run_finished"
+    follower.process.stdout.close()
+    assert follower.process.wait(PATIENCE) == 0
+    assert follower.process.stderr.read() == b""
 
 
 def test_a_fork_is_followed_with_what_it_shares(url: str, following: Any) -> None:

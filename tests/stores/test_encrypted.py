@@ -181,10 +181,11 @@ def test_keys_that_cannot_serve(keys: dict[str, bytes], says: str, inner: Memory
     assert KEY.hex() not in str(refused.value)
 
 
-def test_no_store_inside() -> None:
-    """A URL in the place of a store is told apart at once."""
-    with pytest.raises(ConfigurationError, match="is no store"):
-        EncryptedStore("sqlite:///agent.db", {"1": KEY})  # type: ignore[arg-type]
+def test_a_key_without_its_id(inner: MemoryStore) -> None:
+    """A bare key says how keys are given, and is not shown."""
+    with pytest.raises(ConfigurationError, match="keys holds keys by their ids") as refused:
+        EncryptedStore(inner, KEY)  # type: ignore[arg-type]
+    assert repr(KEY) not in str(refused.value)
 
 
 def test_the_package_is_missing() -> None:

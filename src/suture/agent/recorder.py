@@ -104,9 +104,8 @@ class Recorder:
         others: list[Entry] = []
         if first > self.head + 1:
             read = self.log.read(after=self.head, limit=first - 1 - self.head)
-            others = [
-                one for one in read if one.seq < first
-            ]  # where some are lost, what was written now comes with the rest
+            # Where some are lost, what was written now comes with the rest.
+            others = [one for one in read if one.seq < first]
         self.head = max(self.head, last)
         return (*others, *(one.at_seq(seq, self.epoch) for seq, one in enumerate(drafts, first)))
 

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import re
+import select
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -160,6 +161,16 @@ def write(content: bytes) -> None:
         sys.stdout.flush()
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
+
+
+def is_read() -> bool:
+    """Whether anybody can still read stdout: false once a pipe has no reader, or its terminal was closed."""
+    try:
+        looked = select.poll()
+        looked.register(sys.stdout, 0)  # troubles are told unasked
+        return not looked.poll(0)
+    except (OSError, ValueError):  # it is no file of the system's
+        return True
 
 
 # For people -----------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from suture.cli.console import FINE, Page, json_bytes, write
+from suture.cli.console import FINE, Page, is_read, json_bytes, write
 from suture.cli.stores import in_store, session_at
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _LAST = 10
 _PAGE = 500
-_PATIENCE = 60.0
+_PATIENCE = 2.0  # seconds; so long a reader that went away is not noticed
 _WIDTH = 400
 
 _STYLES = {"message": "bold", "approval_request": "yellow", "approval_decision": "green", "interrupt": "red"}
@@ -32,7 +32,8 @@ _STYLES = {"message": "bold", "approval_request": "yellow", "approval_decision":
 def tail(session: str, url: str, after: int | None, as_json: bool) -> int:
     """Follow the log of SESSION as it grows.
 
-    Its last entries are shown, then each as it is written, by whatever process. Ctrl-C ends it.
+    Its last entries are shown, then each as it is written, by whatever process. Ctrl-C ends it, and so does the end of
+    whoever reads it, such as `grep -m1 run_finished`.
     """
     with session_at(url, session) as handle:
         begin = max(handle.info().head - _LAST, 0) if after is None else after
@@ -45,7 +46,7 @@ def tail(session: str, url: str, after: int | None, as_json: bool) -> int:
 
 def _follow(session: Session, after: int, as_json: bool) -> None:
     page = Page()
-    while True:
+    while is_read():
         for entry in session.log.read(after=after, limit=_PAGE):
             if as_json:
                 write(json_bytes(_document(entry), indent=None))

@@ -47,9 +47,11 @@ def sessions(
 
     A VALUE of --meta is JSON, such as 7 or true; what is no JSON is a text.
     """
+    from suture.session import as_read
+
     wanted = dict(map(_pair, meta))
     with opened(url) as store:
-        found = list(islice(_all(store, status, wanted, after, limit), limit))
+        found = [as_read(store, info) for info in islice(_all(store, status, wanted, after, limit), limit)]
     if as_json:
         print_json({"sessions": [info_document(info) for info in found]})
         return FINE
@@ -89,7 +91,8 @@ def _all(
 
 
 def _row(info: SessionInfo) -> tuple[Piece, ...]:
-    status = (info.status, COLOURS.get(info.status, "yellow"))
+    unread = info.damage and not info.head
+    status = ("unreadable", "red") if unread else (info.status, COLOURS.get(info.status, "yellow"))
     runner = ("yes", "yellow") if info.needs_runner else ("no", "dim")
     return (info.id, "bold"), status, str(info.head), runner, (info.updated_at, "dim")
 

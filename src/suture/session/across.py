@@ -6,11 +6,13 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from suture.entries import MarkKind
+from suture.entries import MarkKind, split_mark
 from suture.errors import Corrupt, SessionNotFound
+from suture.session.log import SessionLog
 from suture.session.plain import Session
 from suture.session.waiting import Approval, StartedCall
 from suture.stores.base import SessionInfo, Store, statuses_with
+from suture.stores.given import require_store
 
 T = TypeVar("T")
 
@@ -30,8 +32,19 @@ def unknown_outcomes(store: Store) -> list[tuple[str, StartedCall]]:
     return _across(store, "started", lambda session: session.unknown_outcomes())
 
 
+def as_read(store: Store, info: SessionInfo) -> SessionInfo:
+    """What a listing shows of a session, under the positions that its readers see: of a fork with what it shares. It costs
+    a read of the first entry. One that cannot be read is as the store has it.
+    """
+    try:
+        return SessionLog(store, info.id).as_read(info)
+    except (Corrupt, SessionNotFound):
+        return info
+
+
 def _across(store: Store, kind: MarkKind, read_one: Callable[[Session], list[T]]) -> list[tuple[str, T]]:
     """What is read of each session that has an open mark of that kind."""
+    require_store(store)
     found: list[tuple[str, T]] = []
     refused: list[Corrupt | SessionNotFound] = []
     read = 0
@@ -58,4 +71,4 @@ def _marked(store: Store, kind: MarkKind) -> Iterator[str]:
 
 
 def _has(info: SessionInfo, kind: MarkKind) -> bool:
-    return any(mark.partition(":")[0] == kind for mark in info.marks)
+    return any(split_mark(mark)[0] == kind for mark in info.marks)

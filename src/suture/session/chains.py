@@ -13,7 +13,7 @@ from suture.entries import Entry
 from suture.stores.base import KEY_ID, SessionInfo, Store, key_id, link, start_of
 
 What: TypeAlias = Literal["changed", "removed", "reordered", "forged", "moved", "cut"]
-Watch: TypeAlias = Callable[[int], object]
+Progress: TypeAlias = Callable[[int], object]
 
 PAGE = 100
 
@@ -73,7 +73,7 @@ def is_kept_under(store: Store, info: SessionInfo, key: bytes | None) -> bool:
     return not info.seal and first is not None and follows(start_of(info.id), 1, first, key)
 
 
-def walk(store: Store, session_id: str, upto: int, key: bytes | None, watch: Watch = lambda _: None) -> Walk:
+def walk(store: Store, session_id: str, upto: int, key: bytes | None, walked: Progress = lambda _: None) -> Walk:
     """Follow the chain from the first entry to that of place `upto`; fewer that hold are no problem of the chain itself."""
     previous, seq, erased = start_of(session_id), 0, 0
     for entry in entries_of(store, session_id, upto):
@@ -81,7 +81,7 @@ def walk(store: Store, session_id: str, upto: int, key: bytes | None, watch: Wat
             place = Place(store, session_id, key, seq + 1, previous, entry)
             return Walk(seq, erased, previous if seq else b"", place.problem())
         previous, seq, erased = entry.chain, entry.seq, erased + bool(entry.erased)
-        watch(seq)
+        walked(seq)
     return Walk(seq, erased, previous if seq else b"", None)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal, TypeAlias
 
-from suture.errors import ConfigurationError
+from suture.canonical import require_json
+from suture.errors import ConfigurationError, InvalidEdit
 from suture.session.clock import new_id
 
 Ids: TypeAlias = Literal["uuid7", "uuid4"] | Callable[[], str]
@@ -46,6 +47,32 @@ def usable_id(given: object) -> str:
     if not isinstance(given, str):
         raise ConfigurationError(f"The id of a session is a text, not {given!r:.80}. Give str(...) of it.")
     return given
+
+
+def usable_meta(given: object) -> Mapping[str, object] | None:
+    """What is merged into the meta of a session; None for nothing.
+
+    Raises:
+        ConfigurationError: it is no mapping.
+        NotJson: it holds what is no JSON.
+    """
+    if given is None:
+        return None
+    if not isinstance(given, Mapping):
+        raise ConfigurationError(f"The meta of a session is a mapping such as {{'user': 'ada'}}, not {given!r:.80}.")
+    require_json(given, "meta")
+    return given
+
+
+def usable_position(given: object) -> int | None:
+    """Where a session is forked; None for its end.
+
+    Raises:
+        InvalidEdit: it is no number.
+    """
+    if given is None or (isinstance(given, int) and not isinstance(given, bool)):
+        return given
+    raise InvalidEdit(f"A position to fork at is a number, the seq of an entry in `session.entries()`, not {given!r:.80}.")
 
 
 def source_of_ids(given: object) -> Callable[[], str]:

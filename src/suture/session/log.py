@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 import suture.stores.rules as rules
-from suture.entries import Draft, Entry, Fork, draft, lost, mark, read
+from suture.entries import Draft, Entry, Fork, draft, lost, mark, read, split_mark
 from suture.errors import ConfigurationError, Conflict, Corrupt, InvalidEdit, SessionNotFound
 from suture.session.checking import CheckedReading
 from suture.session.clock import new_id, now
@@ -25,6 +25,8 @@ from suture.stores.encrypted import is_sealed
 # An append that depends on what was read is tried again while others write, for so many seconds at most.
 PATIENCE = 30.0
 
+# So many entries are read at once where one is looked for.
+_PAGE = 200
 
 # More than any store counts.
 _NO_POSITION = 1 << 62
@@ -195,11 +197,15 @@ class SessionLog:
     def info(self) -> SessionInfo | None:
         """What the store knows of the session, under positions of the log."""
         info = self.store.info(self.session_id)
-        if info is None or info.head == 0 or (origin := self.origin()) is None:
+        return None if info is None else self.as_read(info)
+
+    def as_read(self, info: SessionInfo) -> SessionInfo:
+        """What the store said of the session, under positions of the log."""
+        if info.head == 0 or (origin := self.origin()) is None:
             return info
         marks = {name: seq + origin.at for name, seq in info.marks.items()}
         if origin.compaction is not None and 1 <= origin.compaction <= origin.at:
-            shared = (name for name, seq in info.marks.items() if seq == 1 and name.startswith("boundary:"))
+            shared = (name for name, seq in info.marks.items() if seq == 1 and split_mark(name)[0] == "boundary")
             marks |= dict.fromkeys(shared, origin.compaction)
         return msgspec.structs.replace(info, head=info.head + origin.at, marks=marks)
 
@@ -385,6 +391,3 @@ class SessionLog:
             return draft(new_id(), now(), Fork(held.session_id, at, entry.chain.hex()))
         body = Fork(held.session_id, at, entry.chain.hex(), compaction)
         return draft(new_id(), now(), body, (mark("boundary", str(boundary)),))
-
-
-_PAGE = 200

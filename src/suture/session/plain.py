@@ -21,13 +21,11 @@ from suture.entries import (
     Linked,
     MessageBody,
     Steer,
-    call_marks,
     draft,
     mark,
     read,
 )
 from suture.errors import (
-    ConfigurationError,
     Conflict,
     Corrupt,
     InvalidEdit,
@@ -36,7 +34,7 @@ from suture.errors import (
 )
 from suture.messages import Message, ToolResult, User, parts_of
 from suture.replay import State
-from suture.session.choices import Ids, heals, source_of_ids, usable_id
+from suture.session.choices import Ids, heals, source_of_ids, usable_id, usable_meta, usable_position
 from suture.session.clock import new_id, now
 from suture.session.deciding import Deciding
 from suture.session.editing import Editing
@@ -46,6 +44,7 @@ from suture.session.listeners import Listener, Listeners
 from suture.session.reading import Reading
 from suture.session.verifying import Verified, Watch, verify
 from suture.stores.base import Store
+from suture.stores.given import require_store
 
 
 class Session(Reading, Editing, Deciding):
@@ -65,13 +64,12 @@ class Session(Reading, Editing, Deciding):
         *,
         ids: Ids = "uuid7",
     ) -> None:
-        if not isinstance(store, Store):
-            raise ConfigurationError(f"{store!r} is no store; open one with suture.open_store('sqlite:///agent.db').")
+        require_store(store)
         super().__init__(store, usable_id(id), heal=heals(heal))
         self.message_id = source_of_ids(ids)
         self.listeners = Listeners()
         self.epoch_of_run: Callable[[], int | None] = lambda: None
-        if meta:
+        if meta := usable_meta(meta):
             self.log.append((), meta=meta)
 
     # Writing ----------------------------------------------------------------------------------
@@ -134,18 +132,23 @@ class Session(Reading, Editing, Deciding):
         """A draft that closes what was open about the call that it answers, if it answers one."""
         message = body.message
         call = state.answered_by(message, body.key) if isinstance(message, ToolResult) else None
-        return draft(id, now(), body, (), call_marks(call.key) if call is not None else ())
+        return draft(id, now(), body, (), call.all_marks if call is not None else ())
 
     def append(self, kind: str, body: object) -> Entry:
         """Append an entry of the host's own kind; `body` is JSON, or bytes of JSON that are kept as they are. A body of
         the kind `message` is one as `Entry.data` of such an entry shows it.
 
         Raises:
-            InvalidEdit: the kind is one that suture writes itself, or a `message` that cannot be read.
+            InvalidEdit: the kind is one that suture writes itself or no text, or a `message` that cannot be read.
             NotJson: the body is no JSON.
         """
+        if not isinstance(kind, str):
+            raise InvalidEdit(f"The kind of an entry is a text, not {kind!r:.80}.")
         if kind in KINDS and kind != "message":
-            raise InvalidEdit(f"{kind!r} is a kind of suture's own; use the method that writes it, or choose another kind.")
+            raise InvalidEdit(
+                f"{kind!r} is a kind of suture's own, which its methods and its runs write. "
+                "Choose another kind for what is yours."
+            )
         raw = body if isinstance(body, bytes) else canonical(body)
         if isinstance(body, bytes):
             canonical(_json(body))
@@ -294,9 +297,9 @@ class Session(Reading, Editing, Deciding):
             SessionNotFound: nothing was written to this session.
             InvalidEdit: there is no such position, or a session of that id.
         """
-        child = self.log.fork(at, usable_id(id))
-        fork = Session(child.store, child.session_id, heal=self.heal, ids=self.message_id)
-        fork.log = child
+        child = self.log.fork(usable_position(at), usable_id(id))
+        fork = Session(child.store, child.session_id, heal=self.heal)
+        fork.log, fork.message_id = child, self.message_id
         fork._written = 1  # the entry that says what it was forked off
         return fork
 

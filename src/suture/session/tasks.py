@@ -211,7 +211,7 @@ class AsyncSession:
         made = self.plain.drafted(recorded)
         last = await append_together(self.plain.log, (made,))
         self.plain.know((made.at_seq(last),))
-        if self.plain.is_behind:
+        if self.plain.is_behind():
             await in_thread(self._catch_up)
         return recorded
 

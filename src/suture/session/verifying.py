@@ -12,6 +12,7 @@ from suture.session.chains import Problem, Walk, follows, is_kept_under, walk
 from suture.session.log import origin_of
 from suture.session.near import not_found
 from suture.stores.base import KEY_ID, SessionInfo, Store, innermost, key_id, key_of, seal, start_of
+from suture.stores.given import require_store
 from suture.stores.rules import wrong_key
 
 Watch = Callable[[int, int], object]
@@ -54,6 +55,7 @@ def verify(store: Store, session_id: str, watch: Watch | None = None) -> Verifie
         SessionNotFound: there is no such session.
         WrongKey: it is kept under a key that the store was not opened with, or the store has one and it has none.
     """
+    require_store(store)
     info = store.info(session_id)
     if info is None:
         raise not_found(store, session_id)

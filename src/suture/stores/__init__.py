@@ -8,7 +8,6 @@ postgresql://...      a PostgreSQL database, for many machines; any URL that lib
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from urllib.parse import unquote
 from suture.entries import Draft, Entry
 from suture.errors import ConfigurationError
 from suture.stores.base import Claim, SessionInfo, Status, Store
+from suture.stores.given import without_password
 
 if TYPE_CHECKING:
     from suture.stores.encrypted import EncryptedStore
@@ -76,11 +76,6 @@ def open_store(url: str, *, key: bytes | None = None) -> Store:
     if scheme in ("postgresql", "postgres") and rest.startswith("//"):
         return _opener("PostgresStore")(url, key=key)
     raise ConfigurationError(f"{without_password(url)!r} is no store that suture knows. Known are {_KNOWN}.")
-
-
-def without_password(url: str) -> str:
-    """The URL as it may be shown."""
-    return re.sub(r"^(\w+:/*[^/:@]*):.*@", r"\1:...@", url)
 
 
 def _path_of(url: str, scheme: str, rest: str) -> str:

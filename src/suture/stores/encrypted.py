@@ -21,6 +21,7 @@ from suture.canonical import canonical
 from suture.entries import Draft, Entry
 from suture.errors import ConfigurationError, Corrupt, MissingExtra, StoreError
 from suture.stores.base import Claim, Meta, SessionInfo, Status, Store, key_of
+from suture.stores.given import require_store
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -52,8 +53,9 @@ class EncryptedStore:
     """
 
     def __init__(self, inner: Store, keys: Mapping[str, bytes]) -> None:
-        if not isinstance(inner, Store):
-            raise ConfigurationError(f"{inner!r} is no store; open one with suture.open_store('sqlite:///agent.db').")
+        require_store(inner)
+        if not isinstance(keys, Mapping):  # never shown: it may be a key
+            raise ConfigurationError("keys holds keys by their ids. Give them so: EncryptedStore(inner, {'2026': key}).")
         self.inner = inner
         self._ciphers = {_key_id(id): _cipher(id, key) for id, key in keys.items()}
         if not self._ciphers:

@@ -27,7 +27,7 @@ from suture.stores.base import link
 from suture.stores.owner import this_owner
 from suture.testing.processes import Child
 from suture.testing.store_child import opener_of
-from suture.testing.stores import drafts
+from suture.testing.stores.ground import drafts
 
 Start: TypeAlias = Callable[..., Child]
 

@@ -11,7 +11,7 @@ from suture.session import Session
 from suture.stores import EncryptedStore, JsonlStore, SqliteStore
 from suture.stores.base import Store
 from suture.stores.memory import MemoryStore
-from tests.loop.conftest import SHARED_MEMORY
+from tests.conftest import SHARED_MEMORY
 from tests.loop.mortal import Mortal
 
 KINDS = ("memory", "sqlite", "jsonl", "encrypted")

@@ -27,11 +27,14 @@ SECRET = b'{"card":"4111 1111 1111 1111"}'
 
 
 class TestEncryptedSqliteStore(StoreContract):
+    together = True
+
     def open(self, tmp_path: Path) -> Store:
         return EncryptedStore(SqliteStore(tmp_path / "sessions.db"), {"1": KEY})
 
 
 class TestEncryptedMemoryStore(StoreContract):
+    together = True
     durable = False
 
     def open(self, tmp_path: Path) -> Store:  # noqa: ARG002 - it keeps nothing on disk
@@ -39,6 +42,7 @@ class TestEncryptedMemoryStore(StoreContract):
 
 
 class TestEncryptedStoreUnderAKey(StoreContract):
+    together = True
     durable = False
 
     def open(self, tmp_path: Path) -> Store:  # noqa: ARG002 - it keeps nothing on disk

@@ -19,7 +19,7 @@ from suture.errors import ConfigurationError, Conflict, Corrupt, InvalidEdit, Se
 from suture.session.checking import CheckedReading
 from suture.session.clock import new_id, now
 from suture.session.near import did_you_mean, not_found
-from suture.stores.base import Append, Claim, Meta, SessionInfo, Store, boundary_of, key_of
+from suture.stores.base import Append, Claim, Meta, SessionInfo, Store, Together, boundary_of, key_of
 from suture.stores.encrypted import is_sealed
 
 # An append that depends on what was read is tried again while others write, for so many seconds at most.
@@ -80,6 +80,8 @@ class SessionLog:
 
     def __init__(self, store: Store, session_id: str) -> None:
         self.store = store
+        # Asked once: it takes as long as a quarter of an append.
+        self.together = store if isinstance(store, Together) else None
         self.session_id = session_id
         self.begin_anew()
 

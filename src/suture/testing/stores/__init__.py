@@ -23,5 +23,6 @@ class StoreContract(Hearing, Claiming, Listing, Chaining, Racing, Keeping):
 
     Attributes:
         durable: whether a second `open` of the same `tmp_path` sees what the first wrote.
+        together: whether it commits what many append at once (`suture.stores.base.Together`).
         appends: how often each of eight threads appends to a session that they share, and to one of its own.
     """

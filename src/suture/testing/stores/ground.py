@@ -91,9 +91,10 @@ def at_once(work: Callable[[int], T], count: int) -> list[T]:
 
 
 class Ground:
-    """How the store is opened, and two handles on it; `durable` as `StoreContract` says."""
+    """How the store is opened, and two handles on it; `durable` and `together` as `StoreContract` says."""
 
     durable = True
+    together = False
 
     def open(self, tmp_path: Path) -> Store:
         """The store to be tested, kept below `tmp_path`. A durable one is opened there several times at once."""

@@ -113,6 +113,7 @@ class Racing(Ground):
 
     def test_each_of_many_appends_counts_alone(self, store: Store, other: Store) -> None:
         """A store that commits many appends together answers each as if it had come by itself, in their order."""
+        assert isinstance(store, Together) is self.together, "`together` of the test class says whether it does"
         if not isinstance(store, Together):
             return  # each is one already
         assert store.append_each([]) == []

@@ -1,8 +1,8 @@
 """The contract of stores that several processes use, with counts that take minutes: `make concurrency`.
 
-Eight processes append a thousand batches each to one session, to sixty-four in turn, and to one of their own each; a
-thousand heads and a thousand claims are raced for; two hundred processes are killed in the middle of what they do. A
-thousand decisions and a thousand settlements are raced for by `python -m benchmarks.races`.
+Eight processes append a thousand batches each to one session, to sixty-four in turn, and to one of their own each, and
+erase at once; a thousand heads and a thousand claims are raced for; two hundred processes are killed in the middle of
+what they do. A thousand decisions and a thousand settlements are raced for by `python -m benchmarks.races`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Races(ConcurrentStoreContract):
     openers, openings = 8, 50
     writers, appends = 8, 1000
     sessions, rounds = 64, 50
-    erasures = 100
+    erasures = 25
     races = 1000
     kills = 200
     forks = 50

@@ -20,7 +20,7 @@ from tests.postgres import some_server, with_schema
 
 import suture
 from suture.stores.base import Status, Store, status_of
-from suture.stores.postgres.store import _pairs as hashes_of_pairs
+from suture.stores.postgres.rows import pairs as hashes_of_pairs
 
 SESSIONS = 100_000
 ROUNDS = 15

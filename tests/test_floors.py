@@ -65,6 +65,11 @@ def modules() -> list[Path]:
     return sorted(path for path in SOURCE.rglob("*.py") if room_of(path) not in ROOTS)
 
 
+def is_module(name: str) -> bool:
+    path = SOURCE.parent.joinpath(*name.split("."))
+    return path.is_dir() or path.with_suffix(".py").is_file()
+
+
 def imports(path: Path) -> Iterator[tuple[int, str]]:
     """Every module that a file imports, those inside functions and under TYPE_CHECKING too."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -73,8 +78,8 @@ def imports(path: Path) -> Iterator[tuple[int, str]]:
         elif isinstance(node, ast.ImportFrom):
             assert not node.level, f"{path}:{node.lineno}: imports name the whole path"
             yield node.lineno, node.module or ""
-            if node.module == "suture":
-                yield from ((node.lineno, f"suture.{alias.name}") for alias in node.names)
+            inside = (f"{node.module}.{alias.name}" for alias in node.names)
+            yield from ((node.lineno, name) for name in inside if node.module == "suture" or is_module(name))
 
 
 def test_every_room_has_a_floor() -> None:

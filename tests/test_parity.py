@@ -18,6 +18,12 @@ ONE_SIDED = {
     "store": "an attribute of the sync session, made when it is",
     "of": "makes the async skin of a sync session",
     "open": "what every method of the sync session does first",
+    "append_result": "a step of `append_message`, which the async skin takes apart",
+    "drafted": "a step of `append_message`, which the async skin takes apart",
+    "recorded_as": "a step of `append_message`, which the async skin takes apart",
+    "has_to_catch_up": "what the async skin asks behind each write",
+    "is_behind": "what a look at the state asks",
+    "know": "what the async skin tells behind each write",
     "last_read": "what the properties of the async skin answer from",
     "last_whole": "what the properties of the async skin answer from",
 }

@@ -7,6 +7,7 @@ Marks are short clear words by which a store knows what waits, without reading b
 
     run:<run>          a run is on                        until it ends, or the next one takes over
     approval:<key>     a call waits for a person          until the first decision, or an answer
+    expires:<key>:<at> that request is over at that time  until the first decision, or an answer
     decided:<key>      a decision waits for a runner      until that call's answer
     started:<key>      a call that must not be repeated   until its answer or a settlement
     settled:<key>      a settlement waits for a runner    until the next turn, or that call's answer
@@ -36,7 +37,7 @@ Corrector: TypeAlias = Literal["rule", "model", "host"]
 Effect: TypeAlias = Literal["read", "idempotent", "external"]
 Settled: TypeAlias = Literal["completed", "failed", "released"]
 ChildEnd: TypeAlias = Literal["done", "stopped", "failed"]
-MarkKind: TypeAlias = Literal["run", "approval", "decided", "started", "settled", "inbox", "boundary"]
+MarkKind: TypeAlias = Literal["run", "approval", "decided", "started", "settled", "inbox", "boundary", "expires"]
 
 
 # How many bytes a body may hold: more than any provider takes in a request.
@@ -550,6 +551,24 @@ def mark(kind: MarkKind, name: str) -> str:
     return f"{kind}:{name}"
 
 
-def call_marks(key: str) -> tuple[str, ...]:
-    """All marks that the answer to a call closes."""
-    return mark("approval", key), mark("decided", key), mark("started", key), mark("settled", key)
+def split_mark(mark: str) -> tuple[str, str]:
+    """The kind of a mark, and what it is for, blank for a text that is no mark of ours."""
+    kind, _, name = mark.partition(":")
+    return kind, name
+
+
+def request_marks(key: str, expires: str | None) -> tuple[str, ...]:
+    """The marks that a request for approval opens, and a decision closes."""
+    return (mark("approval", key), *((mark("expires", f"{key}:{expires}"),) if expires is not None else ()))
+
+
+def call_marks(key: str, expires: str | None = None) -> tuple[str, ...]:
+    """All marks that the answer to a call closes, whose request for approval is over then."""
+    return *request_marks(key, expires), mark("decided", key), mark("started", key), mark("settled", key)
+
+
+def expiry_of(name: str) -> tuple[str, str]:
+    """The call key and the time in the name of an `expires` mark."""
+    seq, _, rest = name.partition(":")
+    index, _, at = rest.partition(":")
+    return f"{seq}:{index}", at

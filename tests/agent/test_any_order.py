@@ -6,10 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
-import tempfile
 from functools import cache
-from pathlib import Path
 
 import msgspec
 from hypothesis import HealthCheck, Phase, settings
@@ -27,18 +24,14 @@ from suture.messages import Message, ToolResult
 from suture.replay import State
 from suture.session import AsyncSession, Session
 from suture.session.exporting import whole_conversation
-from suture.stores import EncryptedStore, JsonlStore
-from suture.stores.base import Store
-from suture.stores.memory import MemoryStore
-from suture.stores.sqlite.store import SqliteStore
 from tests.agent.deeds import DECIDING, EDITING, FORGING, SAYING, Op
 from tests.agent.drawn import Plan, model_of, ops, plans
+from tests.agent.places import KINDS, Handle, Place
 from tests.agent.world import EXTERNAL, REFUSALS, TOOLS, World
 from tests.judges import structural_problems
-from tests.loop.conftest import SHARED_MEMORY
-from tests.loop.mortal import Dead, Died, Mortal
+from tests.loop.mortal import Dead, Died
 from tests.loop.scenarios import Gate, free
-from tests.rules.reference import SlowReplay, in_short
+from tests.rules.reference import SlowReplay, in_short, waits_of
 from tests.rules.test_boundary import same
 
 ID = "any"
@@ -60,49 +53,6 @@ TRIED = settings(
 WHO = st.integers(0, 1)
 SELDOM = ("fork", "go elsewhere", "erase", "come to rest", "reopen", "reopen")
 TIGHT = Compaction(window=30, reserve=0, keep_recent=5)
-
-
-class Place:
-    """Where the store lives. Opened anew it holds what was written."""
-
-    def __init__(self, kind: str) -> None:
-        self.kind = kind
-        self.memory = MemoryStore()
-        quick = SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK | os.X_OK) else None
-        self.folder = Path(tempfile.mkdtemp(prefix="suture-", dir=quick))
-        self.opened: list[Store] = []
-
-    def open(self) -> Store:
-        match self.kind:
-            case "memory":
-                store: Store = self.memory
-            case "encrypted":
-                store = EncryptedStore(self.memory, {"1": b"1" * 32})
-            case "jsonl":
-                store = JsonlStore(self.folder / "logs")
-            case _:
-                store = SqliteStore(self.folder / "log.db")
-        self.opened.append(store)
-        return store
-
-    def end(self) -> None:
-        for store in self.opened:
-            store.close()
-        shutil.rmtree(self.folder)
-
-
-class Handle:
-    """Somebody's handle on the session, through a store of their own that may die with them."""
-
-    def __init__(self, place: Place, id: str) -> None:
-        self.place = place
-        self.id = id
-        self.open()
-
-    def open(self, id: str | None = None) -> None:
-        self.id = id or self.id
-        self.store = Mortal(self.place.open(), keep=lambda _: None)
-        self.session = Session(self.store, self.id)
 
 
 class Probe:
@@ -137,7 +87,7 @@ class AnyOrder(RuleBasedStateMachine):
     nothing to do does nothing.
     """
 
-    @initialize(kind=st.sampled_from(("memory", "sqlite", "jsonl", "encrypted")), plan=plans(("go",)))
+    @initialize(kind=st.sampled_from(KINDS), plan=plans(("go",)))
     def begin(self, kind: str, plan: Plan) -> None:
         """The session is run for the first time."""
         self.world = World()
@@ -350,6 +300,7 @@ class AnyOrder(RuleBasedStateMachine):
         assert in_short(state.request()) == slow.request()
         assert in_short(message for message, _ in state.replay()) == slow.replay()
         assert self.fresh.messages == slow.messages()
+        assert waits_of(state) == slow.waits()
 
     def judge(self, messages: tuple[Message, ...]) -> None:
         """What may be sent is valid for every format, by judges that share no code with us."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
@@ -466,6 +467,7 @@ def test_a_request_says_when_it_expires() -> None:
     (approval,) = session.open_approvals()
     assert approval.expires is not None
     assert early <= approval.expires <= later(61)
+    assert not session.info().needs_runner
     session.approve("c0")
     assert resumed(shop, session) == ["paid 900"]
 
@@ -477,11 +479,35 @@ def test_a_request_on_which_nobody_decided_in_time_is_over(prompt: str | None) -
     session = lapsed(shop)
     with pytest.raises(suture.NoSuchApproval, match=r"The request for 3:0 expired at 20.*; the call will not be run"):
         session.approve("c0")
+    (info,) = session.store.sessions(status="awaiting_approval")
+    assert info.needs_runner, "a supervisor finds it"
     agent = suture.Agent(ScriptedModel([{"text": "Done."}]), tools=shop.tools(), session=session)
     assert (agent.resume() if prompt is None else agent.run(prompt)).status == "completed"
     assert results(session) == [EXPIRED]
     assert shop.paid == []
     assert session.info().marks == {}
+
+
+CLOSES: list[Callable[[Session], object]] = [
+    lambda session: session.approve("c0"),
+    lambda session: session.deny("c0"),
+    lambda session: session.discard_pending_tool_calls(),
+    lambda session: session.unset(),
+    lambda session: session.add(ToolResult.of("c0", "paid by hand")),
+]
+
+
+@pytest.mark.parametrize("close", CLOSES)
+@pytest.mark.parametrize("is_late", [False, True])
+def test_what_is_decided_or_answered_expires_no_more(close: Callable[[Session], object], is_late: bool) -> None:
+    """Whatever ends the asking ends its time with it; what is left to do is what the marks say beside that."""
+    session = lapsed(Shop()) if is_late else parked(Shop(), approval_expires=60)
+    with contextlib.suppress(suture.NoSuchApproval):
+        close(session)
+        assert {mark.partition(":")[0] for mark in session.info().marks} <= {"decided"}
+        assert session.info().needs_runner is ("decided:3:0" in session.info().marks)
+        return
+    assert session.info().needs_runner, "a decision that came too late leaves it for a run"
 
 
 def test_a_late_decision_in_the_log_decides_nothing() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -692,6 +693,88 @@ def test_results_go_by_the_id_of_the_call_not_of_the_item() -> None:
 
 
 # The async skin ---------------------------------------------------------------------------------
+
+
+async def erased(session: suture.AsyncSession) -> None:
+    await session.erase((await session.entries())[0].id)
+
+
+WRITES: list[Callable[[suture.AsyncSession], Awaitable[object]]] = [
+    lambda session: session.add(User.of("more")),
+    lambda session: session.add(ToolResult.of("z", "late")),
+    lambda session: session.append_message(User.of("more")),
+    lambda session: session.append("message", {"message": {"role": "user", "parts": [{"type": "text", "text": "raw"}]}}),
+    lambda session: session.set([User.of("new")]),
+    lambda session: session.unset(),
+    lambda session: session.update(id="u", content="so"),
+    lambda session: session.remove("u"),
+    lambda session: session.discard_pending_tool_calls(),
+    erased,
+]
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("reads_first", [True, False])
+def test_an_async_session_shows_what_it_wrote(
+    write: Callable[[suture.AsyncSession], Awaitable[object]], reads_first: bool
+) -> None:
+    """Behind each awaited write the properties say what a plain session does, also on a handle that had read nothing."""
+
+    async def main() -> None:
+        store = MemoryStore()
+        there = Session(store, "s")
+        for message in (User.of("hi", id="u"), Assistant((call("z"),), id="a")):
+            there.add(message)
+        session = suture.AsyncSession(store, "s")
+        if reads_first:
+            await session.refresh()
+        heard: list[int] = []
+        session.on_message(lambda _: heard.append(len(session)))
+        await write(session)
+        plain = Session(store, "s")
+        assert session.messages == plain.messages
+        assert (len(session), session.steps, session.context_tokens) == (len(plain), plain.steps, plain.context_tokens)
+        assert session.final_assistant_message == plain.final_assistant_message
+        assert heard in ([], [len(plain)]), "whoever is told of a message finds it"
+        fork = await session.fork()
+        assert fork.messages == Session(store, fork.id).messages
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_what_is_written_to_a_log_that_is_another_one_now(count: int) -> None:
+    """A handle that takes in its own writes unread finds all the same that the session was deleted, and made anew, since."""
+    store = MemoryStore()
+    session = Session(store, "s")
+    for n in range(count):
+        Session(store, "s").add(User.of(f"old {n}"))
+    assert len(session) == count
+    for gone in (False, True):
+        if gone:
+            store.delete("s")
+            for n in range(count + 1):
+                Session(store, "s").add(User.of(f"new {n}"))
+        session.add(User.of("mine"))
+    assert [message.text for message in session] == [message.text for message in Session(store, "s")]
+    assert session.messages[-1].text == "mine"
+
+
+def test_an_async_session_has_written_what_it_cannot_read() -> None:
+    """What is written is no failure where the rest of the log cannot be read: that is for whoever reads."""
+
+    async def main() -> None:
+        store = MemoryStore()
+        parent = Session(store, "s")
+        parent.add(User.of("hi"))
+        fork = suture.AsyncSession(store, parent.fork(id="f").id)
+        store.delete("s")
+        await fork.append("note", {})
+        assert [entry.kind for entry in store.read("f")] == ["fork", "note"]
+        with pytest.raises(suture.SessionNotFound):
+            await fork.refresh()
+
+    asyncio.run(main())
 
 
 def test_the_async_session_edits_alike() -> None:

@@ -208,9 +208,10 @@ def test_async_sessions_erase_and_export() -> None:
 # Forks of what was compacted ------------------------------------------------------------------
 
 
-def test_a_fork_of_a_compacted_session_asks_as_it_does() -> None:
+@pytest.mark.parametrize("key", [None, b"k" * 16], ids=["plain", "keyed"])
+def test_a_fork_of_a_compacted_session_asks_as_it_does(key: bytes | None) -> None:
     """A fork behind a compaction begins to read at its boundary, and sends what its parent sends; one before it all."""
-    store = MemoryStore()
+    store = MemoryStore(key=key)
     parent = compacted(store)
     fork = Session(store, parent.fork(id="f").id)
     assert fork.request("anthropic") == parent.request("anthropic")

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +27,11 @@ from suture.messages import Assistant, ToolResult
 from suture.stores import MemoryStore, SessionInfo, SqliteStore, Store, open_store
 from suture.testing import ScriptedModel
 from tests.judges import FORMATS, assert_valid
+from tests.postgres import at_place
 from tests.rules.logs import AT, Log, call, shape
 
 LONG = 3_000
-DEPTH = 400
+DEPTH = 600
 
 
 def put(store: Store, id: str, log: Log) -> Session:
@@ -256,14 +258,16 @@ def test_forks_of_forks() -> None:
 
 
 def test_a_long_line_of_forks() -> None:
-    """Forks may follow one another as often as one likes."""
+    """Forks may follow one another as often as one likes, each made from the handle of the last one, with its source of ids."""
     store = MemoryStore()
-    session = Session(store, "0")
+    numbers = count()
+    session = Session(store, "0", ids=lambda: f"mine {next(numbers)}")
     session.add(User.of("0"))
     for depth in range(1, DEPTH):
         session = session.fork(id=str(depth))
         session.add(User.of(str(depth)))
     assert [message.text for message in Session(store, session.id)] == [str(depth) for depth in range(DEPTH)]
+    assert session.messages[-1].id == f"mine {DEPTH - 1}"
 
 
 # What goes on in a fork -----------------------------------------------------------------------
@@ -611,21 +615,40 @@ def test_a_damaged_parent_lends_no_more_than_is_shared(tmp_path: Path) -> None:
     store.close()
 
 
-@pytest.mark.parametrize("url", ["memory:", "sqlite:///{here}/s.db", "jsonl:///{here}/logs"])
-def test_forks_over_every_store(url: str, tmp_path: Path) -> None:
-    """A fork reads, runs, is verified and is found again the same in each."""
-    store = open_store(url.format(here=tmp_path), key=b"k" * 16)
-    fork = parked(store).fork(id="f")
-    assert agent(fork, {"calls": [work("c", 7)]}, {"text": "Done."}).run("More.").text == "Done."
-    again = Session(store, "f").fork(id="g")
-    assert [message.text for message in again] == [message.text for message in fork]
-    assert (again.verify().ok, again.verify().entries) == (True, again.info().head)
-    store.close()
+@pytest.fixture(params=["memory:", "sqlite:///{here}/s.db", "jsonl:///{here}/logs", "postgresql:"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A place for a store of each kind."""
+    if request.param == "postgresql:":
+        return at_place(request.getfixturevalue("postgres"), tmp_path)
+    return str(request.param).format(here=tmp_path)
 
 
-def test_one_id_is_forked_into_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("key", [None, b"k" * 16], ids=["plain", "keyed"])
+def test_forks_over_every_store(url: str, key: bytes | None) -> None:
+    """A fork reads, runs, is verified, edited and found again the same in each; its parent is as it was."""
+    with closing(open_store(url, key=key)) as store:
+        parent = parked(store)
+        before = parent.entries()
+        fork = parent.fork(id="f")
+        assert agent(fork, {"calls": [work("c", 7)]}, {"text": "Done."}).run("More.").text == "Done."
+        again = Session(store, "f").fork(id="g")
+        early = again.fork(at=2, id="early")
+        assert early.forked_from() == ("s", 2)
+        assert [message.text for message in again] == [message.text for message in fork]
+        again.add(User.of("Mine."))
+        again.unset()
+        assert len(again) == 0
+        assert len(fork) > 0
+        for one in (parent, fork, again, early):
+            found = one.verify()
+            assert (found.ok, found.entries, found.keyed) == (True, one.info().head, key is not None)
+        assert Session(store, "s").entries() == before
+        assert [one.key for one in parent.open_approvals()]
+
+
+def test_one_id_is_forked_into_once(url: str) -> None:
     """Of many who fork into one id at the same time one does; the others are told that it is taken."""
-    with closing(SqliteStore(tmp_path / "s.db")) as store:
+    with closing(open_store(url)) as store:
         Session(store, "s").add(User.of("one"))
 
         def attempt(n: int) -> bool:

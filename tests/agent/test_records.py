@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
@@ -556,6 +557,61 @@ def raw(session: Session, kind: str, body: dict[str, object]) -> None:
 STARTED: tuple[str, dict[str, object]] = ("child_started", {})
 
 
+def test_a_child_is_linked_runs_and_reports() -> None:
+    """A session that is linked is a child: queued, then at work, then what its report says; its parent's model hears of it."""
+    parent = fresh()
+    parent.add(User.of("Find gold."))
+    scout = parent.link_child("scout")
+    assert [(one.name, one.id, one.status) for one in parent.children()] == [("scout", scout.id, "queued")]
+    seen: list[str] = []
+
+    @suture.tool
+    def look() -> str:
+        """Look."""
+        seen.extend(one.status for one in parent.children())
+        return "gold"
+
+    turns: list[Any] = [{"calls": [{"id": "c1", "name": "look", "arguments": {}}]}, {"text": "Gold, at the river."}]
+    done = suture.Agent(ScriptedModel(turns), session=scout, tools=[look]).run("Look for gold.")
+    assert (seen, [one.status for one in parent.children()]) == (["running"], ["interrupted"])
+    parent.deliver_report("scout", scout.id, "done", done.text)
+    assert [(one.status, one.report) for one in parent.children()] == [("done", "Gold, at the river.")]
+    model = ScriptedModel([{"text": "Dig there."}])
+    suture.Agent(model, session=parent).resume()
+    assert "Gold, at the river." in str(model.requests[0].wire("anthropic"))
+    origins = {entry.get("origin") for entry in parent.transcript(include_children=True)}
+    assert origins == {None, f"scout#{scout.id[:8]}"}
+
+
+def test_a_child_that_is_linked_again() -> None:
+    """Whoever links once more, after a crash say, has the same child and one link; many at once too."""
+    parent = fresh()
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda _: Session(parent.store, parent.id).link_child("scout", "c"), range(8)))
+    assert {one.id for one in made} == {"c"}
+    assert [entry.kind for entry in parent.entries()] == ["child"]
+    parent.link_child("scout", "d")
+    assert [(one.name, one.id) for one in parent.children()] == [("scout", "c"), ("scout", "d")]
+
+
+@pytest.mark.parametrize(
+    ("name", "id", "words"),
+    [
+        (" ", None, "needs a name"),
+        (None, None, "needs a name"),
+        ("scout", "s", "cannot work for itself"),
+        ("cook", "c", "as 'scout' already, not as 'cook'"),
+    ],
+)
+def test_a_child_that_cannot_be_linked(name: Any, id: str | None, words: str) -> None:
+    """What is wrong with it is said, and nothing is written."""
+    parent = Session(MemoryStore(), "s")
+    parent.link_child("scout", "c")
+    with pytest.raises(suture.InvalidEdit, match=words):
+        parent.link_child(name, id)
+    assert len(parent.entries()) == 1
+
+
 @pytest.mark.spec("S138", "M-9", "M-10")
 def test_children_are_what_their_logs_say() -> None:
     """Name and order are those of the links; how each stands follows from its own log and whether somebody runs it."""
@@ -711,7 +767,7 @@ def test_the_async_session_has_the_same() -> None:
         first = await session.add(User.of("x" * 40))
         await session.steer("quick", expected_turn=first.id)
         await session.deliver_report("scout", "c", "done")
-        raw(session.plain, "child", {"name": "scout", "session_id": "c"})
+        assert (await session.link_child("scout", "c")).id == "c"
         children = [one.status for one in await session.children()]
         entries = await session.transcript(include_children=True)
         compacted(session.plain, 1)

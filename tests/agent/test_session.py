@@ -6,17 +6,19 @@ import threading
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 import suture
 from suture.canonical import canonical
-from suture.entries import Settled
+from suture.entries import MarkKind, Settled
 from suture.messages import Assistant, Opaque, ToolCall, ToolResult, User
 from suture.replay import State
 from suture.session import Session, new_id, now
-from suture.stores import Draft, EncryptedStore, Store
+from suture.stores import Draft, EncryptedStore, SessionInfo, Store
 from suture.stores.memory import MemoryStore
 from suture.testing import ScriptedModel
+from tests.rules.logs import Log, call
 
 
 @suture.tool(effect="external", needs_approval=True)
@@ -269,6 +271,8 @@ REFUSALS: list[tuple[str, Callable[[Session], object], type[Exception], str]] = 
     ("no such call", lambda s: s.approve("c9"), suture.NoSuchApproval, "No call 'c9' waits for a decision. Those that wait: 3:0 (pay)."),
     ("another digest", lambda s: s.approve("c1", digest="abc"), suture.NoSuchApproval, "not abc: it is not the call that was shown. Look at `open_approvals()` again before deciding."),
     ("arguments that do not fit", lambda s: s.approve("c1", arguments={"total": "5"}), suture.InvalidEdit, "The edited arguments do not fit 'pay': 'total': expected an integer, but a string came."),
+    ("arguments that are a list", lambda s: s.approve("c1", arguments=["total", 5]), suture.InvalidEdit, "The edited arguments are an object, such as {'total': 5}, not ['total', 5]."),  # type: ignore[arg-type]
+    ("a kind that is no text", lambda s: s.append(["mine"], {}), suture.InvalidEdit, "The kind of an entry is a text, not ['mine']."),  # type: ignore[arg-type]
     ("decided the other way", lambda s: (s.deny("c1", by="bob"), s.approve("c1")), suture.AlreadyDecided, "The call 3:0 (pay) was denied by bob before, and that decision stands."),
     ("approved with other arguments", lambda s: (s.approve("c1", arguments={"total": 5}), s.approve("c1")), suture.AlreadyDecided, "The call 3:0 (pay) was approved with other arguments before"),
     ("a blank steer", lambda s: s.steer(" \n"), suture.InvalidEdit, "A steer needs words; this one is blank."),
@@ -438,6 +442,51 @@ def test_what_waits_is_listed_across_sessions() -> None:
     Session(session.store, "other").add(User.of("hi"))
     assert [(id, one.key) for id, one in suture.open_approvals(session.store)] == [("s", "3:0")]
     assert suture.unknown_outcomes(session.store) == []
+
+
+class Shown(MemoryStore):
+    """Counts the sessions that its listings show."""
+
+    shown = 0
+
+    def sessions(self, **wanted: Any) -> list[SessionInfo]:
+        page = super().sessions(**wanted)
+        self.shown += len(page)
+        return page
+
+
+@pytest.mark.parametrize(
+    ("kind", "found", "statuses"),
+    [
+        ("approval", suture.open_approvals, ["abandoned", "awaiting_approval", "running"]),
+        ("started", suture.unknown_outcomes, ["abandoned", "awaiting_approval", "unknown_outcome"]),
+    ],
+)
+def test_what_waits_is_found_whatever_else_is_going_on(
+    kind: MarkKind, found: Callable[[Store], list[tuple[str, Any]]], statuses: list[str]
+) -> None:
+    """A call that waits is found in a session that runs, whose runner died, or that waits for something else as well; the
+    sessions in which nothing is going on are not looked at.
+    """
+    log = Log()
+    log.user()
+    log.answer("", made := call("c1"))
+    log.asked("2:0", made) if kind == "approval" else log.started("2:0")
+    store = Shown()
+    for status in statuses:
+        more = {"abandoned": ("run:x",), "awaiting_approval": ("approval:9:0",)}.get(status, ())
+        marks = dict.fromkeys((f"{kind}:2:0", *more, "inbox:m"))
+        drafts = [Draft(one.id, one.kind, one.at, one.body) for one in log.entries]
+        store.append(status, [*drafts[:-1], msgspec.structs.replace(drafts[-1], opens=tuple(marks))])
+        if status == "running":
+            store.claim(status, "another-boot:1:2:3:nonce", 60)
+    for n in range(100):
+        Session(store, f"idle-{n}").add(User.of("hi"))
+    assert [(id, one.key) for id, one in found(store)] == [(status, "2:0") for status in statuses]
+    assert [info.status for info in store.sessions(limit=1000) if not info.id.startswith("idle")] == statuses
+    store.shown = 0
+    found(store)
+    assert store.shown == len(statuses)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import suture
+from suture.stores import Entry
 from suture.testing import ScriptedModel
 
 PROMPT = "Send the gifts.\nAll of them."
@@ -80,10 +81,15 @@ def digest_of(url: str, session: str) -> str:
         store.close()
 
 
-def kinds_of(url: str, session: str) -> Sequence[str]:
-    """The kinds of all entries of a session."""
+def entries_of(url: str, session: str) -> Sequence[Entry]:
+    """All entries of a session."""
     store = suture.open_store(url)
     try:
-        return [entry.kind for entry in suture.Session(store, session).entries()]
+        return suture.Session(store, session).entries()
     finally:
         store.close()
+
+
+def kinds_of(url: str, session: str) -> Sequence[str]:
+    """The kinds of all entries of a session."""
+    return [entry.kind for entry in entries_of(url, session)]

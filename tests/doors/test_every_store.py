@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import suture as library
-from tests.doors.conftest import gift, kinds_of, play
+from tests.agent.kept import changing, hand_at
+from tests.doors.conftest import entries_of, gift, kinds_of, play
 from tests.doors.shell import Said, suture
 from tests.doors.test_following import Follower
 from tests.judges import assert_valid
@@ -86,6 +87,46 @@ def test_acting(run: Callable[..., Said], url: str) -> None:
     again = run("settle", "unknown", "3:0", "failed")
     assert (again.status, again.out) == (2, "")
     assert "was settled as completed by ann before, and that stands. Those that wait: none." in again.err
+
+
+def test_forking_and_verifying(run: Callable[..., Said], url: str) -> None:
+    """A fork shares what it says; whatever is done to a log is named, in it and in what shares it, with exit status 1."""
+    early = run("fork", "done", "--at", "4", "--id", "early")
+    assert (early.status, early.out) == (0, "early  shares the first 4 entries of done.\n")
+    assert run("fork", "done", "--at", "99").status == 2
+    assert "holds a session 'parked' already" in run("fork", "done", "--id", "parked").err
+    shown = run("show", "early", "--json").json
+    assert (shown["forked_from"], shown["session"]["head"]) == ({"session": "done", "at": 4}, 5)
+    assert run("sessions", "--json").json["sessions"][1] == shown["session"]
+    assert [line.split()[:3] for line in run("sessions").out.splitlines()[1:3]] == [
+        ["done", "idle", "7"],
+        ["early", "idle", "5"],
+    ]
+    assert run("verify").out.count("entries hold") == 4
+    with changing(hand_at(url), "done") as now:
+        now.set(3, body=b"{}")
+    said = run("verify")
+    assert (said.status, said.out.count("entries hold")) == (1, 2)
+    assert "done  changed: entry 3 was changed after it was written" in said.out
+    assert "early  changed (in done): entry 3 was changed after it was written" in said.out
+    with changing(hand_at(url), "parked") as now:
+        now.drop(6, 7, 8)
+    said = run("verify", "parked", "--json")
+    assert (said.status, said.json["problem"]["what"], said.json["problem"]["seq"]) == (1, "cut", 6)
+
+
+def test_erasing(run: Callable[..., Said], url: str) -> None:
+    """A body is gone from the log and from what is sent; the log is whole, and the near entry is named for a slip."""
+    entry = next(one for one in entries_of(url, "done") if b"sent 10 to bob" in one.body)
+    missed = run("erase", "done", entry.id[:-1], "--yes")
+    assert (missed.status, f"Did you mean '{entry.id}'?" in missed.err) == (2, True)
+    erased = run("erase", "done", entry.id, "--yes", "--json")
+    assert erased.json == {"session": "done", "entry": entry.id, "seq": entry.seq, "held_by": "done", "repeat": False}
+    assert run("erase", "done", entry.id, "--yes", "--json").json["repeat"] is True
+    assert "sent 10 to bob" not in run("show", "done").out
+    assert_valid("anthropic", run("request", "done", "--format", "anthropic").json)
+    verified = run("verify", "done", "--json").json
+    assert (verified["ok"], verified["erased"]) == (True, 1)
 
 
 @pytest.fixture

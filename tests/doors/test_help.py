@@ -21,6 +21,7 @@ COMMANDS = (
     "convert",
     "demo",
     "deny",
+    "erase",
     "explain",
     "export",
     "fork",

@@ -34,6 +34,13 @@ def test_damage_is_shown(stored: str, tmp_path: Path) -> None:
     assert [damage["what"].partition(", which ")[2] for damage in listed["damage"]] == ["are no record"]
 
 
+def test_a_session_that_cannot_be_opened_is_listed_as_that(stored: str, tmp_path: Path) -> None:
+    """It is none that is idle, and the others are shown with their own status."""
+    (tmp_path / "sessions" / "alien.jsonl").mkdir()
+    listed = suture("sessions", "--store", stored).out.splitlines()[1:]
+    assert [line.split()[:2] for line in listed] == [["alien", "unreadable"], ["done", "idle"]]
+
+
 def test_looking_makes_no_store(tmp_path: Path) -> None:
     """A command that looks at a directory that is not there says so, and makes none."""
     said = suture("sessions", "--store", f"jsonl:///{tmp_path}/sessions")

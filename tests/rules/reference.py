@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
@@ -34,7 +34,11 @@ from suture.entries import (
 from suture.errors import Corrupt
 from suture.messages import Assistant, Message, Reasoning, Text, ToolCall, ToolResult, User, encode, message_from
 
+if TYPE_CHECKING:
+    from suture.replay import State
+
 Short: TypeAlias = tuple[object, ...]
+Waits: TypeAlias = tuple[list[str], list[str], list[str]]
 
 # What somebody else's program writes in the place of a result, as far as these tests do.
 FILLED_IN = "tool was interrupted"
@@ -403,6 +407,16 @@ class SlowReplay:
         answers = [one for one in (*self.hidden, *self.said) if isinstance(one.message, Assistant)]
         return turn is (answers[-1] if turn.by_loop else self.said[-1] if self.said else None)
 
+    def waits(self) -> Waits:
+        """The keys of the calls that are open, that wait for people, and of which nobody knows what became."""
+        bare = [call for call in self.calls() if call.answer is None]
+        waiting = (call.key for call in bare if call.stage in ("parked", "decided") and not call.refused)
+        return (
+            sorted(call.key for call in bare if self.is_open(call)),
+            sorted(waiting),
+            sorted(call.key for call in bare if call.is_unknown),
+        )
+
     def messages(self) -> list[Message]:
         """The conversation as recorded."""
         return [self.recorded[seq] for seq in sorted(self.recorded)]
@@ -427,6 +441,13 @@ class SlowReplay:
                 elif not (skip_open and self.is_open(call)):
                     shown.append(("nothing", call.why))
         return shown
+
+
+def waits_of(state: State) -> Waits:
+    """What the fast replay says of calls that wait, as the slow one does."""
+    found = state.open_calls(), state.waiting_calls(), state.unknown_outcomes()
+    still_open, waiting, unknown = (sorted(call.key for call in calls) for calls in found)
+    return still_open, waiting, unknown
 
 
 def turn_of(call: Asked) -> int:

@@ -13,7 +13,7 @@ from suture.messages import Assistant, Reasoning, System, Text, ToolCall, ToolRe
 from suture.replay import State
 from tests.judges import FORMATS, assert_valid
 from tests.rules.logs import Log, call
-from tests.rules.reference import SlowReplay, in_short
+from tests.rules.reference import SlowReplay, in_short, waits_of
 
 Step = Callable[[Log], object]
 
@@ -189,6 +189,7 @@ def test_a_slow_replay_says_the_same(before: list[Step], after: list[Step], firs
     assert in_short(state.request()) == slow.request()
     assert in_short(message for message, _ in state.replay()) == slow.replay()
     assert state.messages() == slow.messages()
+    assert waits_of(state) == slow.waits()
 
 
 def test_an_empty_log_asks_nothing() -> None:

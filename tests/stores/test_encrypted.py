@@ -27,11 +27,14 @@ SECRET = b'{"card":"4111 1111 1111 1111"}'
 
 
 class TestEncryptedSqliteStore(StoreContract):
+    together = True
+
     def open(self, tmp_path: Path) -> Store:
         return EncryptedStore(SqliteStore(tmp_path / "sessions.db"), {"1": KEY})
 
 
 class TestEncryptedMemoryStore(StoreContract):
+    together = True
     durable = False
 
     def open(self, tmp_path: Path) -> Store:  # noqa: ARG002 - it keeps nothing on disk
@@ -39,6 +42,7 @@ class TestEncryptedMemoryStore(StoreContract):
 
 
 class TestEncryptedStoreUnderAKey(StoreContract):
+    together = True
     durable = False
 
     def open(self, tmp_path: Path) -> Store:  # noqa: ARG002 - it keeps nothing on disk
@@ -105,6 +109,7 @@ BARE: list[tuple[str, Callable[[suture.Session], object]]] = [
     ("steers", lambda s: s.steer("x")),
     ("edits", lambda s: s.unset()),
     ("forks", lambda s: s.fork()),
+    ("erases", lambda s: s.erase(s.store.read("s")[1].id)),
     ("runs", lambda s: suture.Agent(ScriptedModel([{"text": "hi"}]), session=s).run("hello")),
 ]
 

@@ -33,12 +33,12 @@ _report_sigint = ctypes.PYFUNCTYPE(None, ctypes.py_object, ctypes.py_object, cty
 
 
 @pytest.fixture(params=["memory", "sqlite", "jsonl", "postgres"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+def store(request: pytest.FixtureRequest, quick_folder: Path) -> Iterator[Store]:
     stores: dict[str, Callable[[], Store]] = {
         "memory": MemoryStore,
-        "sqlite": lambda: SqliteStore(tmp_path / "sessions.db"),
-        "jsonl": lambda: JsonlStore(tmp_path / "sessions"),
-        "postgres": lambda: PostgresStore(at_place(request.getfixturevalue("postgres"), tmp_path)),
+        "sqlite": lambda: SqliteStore(quick_folder / "sessions.db"),
+        "jsonl": lambda: JsonlStore(quick_folder / "sessions"),
+        "postgres": lambda: PostgresStore(at_place(request.getfixturevalue("postgres"), quick_folder)),
     }
     with closing(stores[request.param]()) as made:
         yield made
@@ -177,9 +177,9 @@ def test_any_other_call_that_is_interrupted_anywhere(store: Store, use: str) -> 
         require_free(store)
 
 
-def test_opening_that_is_interrupted_anywhere(tmp_path: Path) -> None:
+def test_opening_that_is_interrupted_anywhere(quick_folder: Path) -> None:
     """The file can be opened and written after each."""
-    path = tmp_path / "sessions.db"
+    path = quick_folder / "sessions.db"
     for moment in moments(lambda _: SqliteStore(path).close(), 41):
         with closing(SqliteStore(path)) as store:
             store.append("s", drafts(str(moment)))

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 from tests.growth import grows
 
+import suture
 import suture.stores.jsonl.names as names
 from suture.entries import Draft
 from suture.errors import Corrupt, Fenced, SessionBusy, StoreError, WrongKey
@@ -27,7 +28,7 @@ from suture.testing.concurrent import ConcurrentStoreContract, require_whole
 from suture.testing.stores import ELSEWHERE, ODD_IDS, StoreContract, a_dead_owner, drafts, ids_of
 
 KEY = b"of sixteen bytes"
-STEPS = {"new": 11, "begun": 6, "damaged": 11}
+STEPS = {"new": 11, "begun": 6, "damaged": 10}
 """The calls of an append that change something on the disk, and the moment behind them."""
 
 
@@ -153,6 +154,37 @@ def test_long_ids_are_listed(store: JsonlStore, path: Path) -> None:
     for state in path.glob("*.state"):
         state.unlink()
     assert [info.id for info in store.sessions()] == ["y" * 300, "é" * 300]
+
+
+def _directory(file: Path) -> None:
+    file.mkdir()
+
+
+def _circle(file: Path) -> None:
+    file.symlink_to(file)
+
+
+@pytest.mark.parametrize("kind", [".jsonl", ".state"])
+@pytest.mark.parametrize("instead", [_directory, _circle])
+def test_a_file_that_cannot_be_opened_keeps_nobody_from_the_others(
+    store: JsonlStore, path: Path, kind: str, instead: Callable[[Path], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    """A session of which nothing can be known is shown as that and under no status, so that nobody takes it for an idle one;
+    the others are listed, and their approvals found.
+    """
+    for id in "abc":
+        store.append(id, [Draft("1", "note", "", b"1", (f"inbox:{id}",))])
+    file = path / f"b{kind}"
+    file.unlink()
+    instead(file)
+    assert [(info.id, bool(info.damage)) for info in store.sessions()] == [("a", False), ("b", True), ("c", False)]
+    assert file.name in store.sessions()[1].damage[0][1]
+    assert [info.id for info in store.sessions(status="inbox_waiting")] == ["a", "c"]
+    assert [store.sessions(status="idle"), store.sessions(meta={"user": "ada"})] == [[], []]
+    assert suture.open_approvals(store) == []
+    assert file.name in caplog.text
+    with pytest.raises(StoreError, match=r"Is a directory|Too many levels"):
+        store.info("b")
 
 
 def test_only_reading_leaves_nothing(path: Path) -> None:
@@ -361,6 +393,15 @@ def test_the_log_of_another_session(store: JsonlStore, path: Path) -> None:
 
 
 # Log and state --------------------------------------------------------------------------------
+
+
+def test_meta_that_somebody_wrote_by_hand_is_told(store: JsonlStore, path: Path) -> None:
+    """A state whose meta nobody can read shows none, says so, and hides nothing else."""
+    store.append("s", drafts("1"), meta={"n": 1})
+    state = path / "s.state"
+    state.write_text(state.read_text().replace(r"\"n\"", "by hand"))
+    info = told(store)
+    assert (info.head, info.meta, info.damage) == (1, {}, ((0, "the meta of the session cannot be read"),))
 
 
 def test_a_lost_state_is_made_anew(store: JsonlStore, path: Path) -> None:

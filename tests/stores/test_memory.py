@@ -9,6 +9,7 @@ from suture.testing.stores import StoreContract
 
 
 class TestMemoryStore(StoreContract):
+    together = True
     durable = False
 
     def open(self, tmp_path: Path) -> Store:  # noqa: ARG002 - it keeps nothing on disk
@@ -16,6 +17,7 @@ class TestMemoryStore(StoreContract):
 
 
 class TestMemoryStoreUnderAKey(StoreContract):
+    together = True
     durable = False
 
     def open(self, tmp_path: Path) -> Store:  # noqa: ARG002 - it keeps nothing on disk

@@ -23,8 +23,8 @@ from tests.stores.test_interrupts import alarm
 
 from suture.errors import Corrupt, SessionBusy, StoreError, SutureError, WrongKey
 from suture.stores import Draft, PostgresStore, Status, Store, open_store
+from suture.stores.postgres.rows import INFOS, candidates
 from suture.stores.postgres.server import Db, schema_of
-from suture.stores.postgres.store import _INFOS, _candidates
 from suture.testing import ConcurrentStoreContract
 from suture.testing.stores import ELSEWHERE, StoreContract, drafts
 
@@ -614,8 +614,8 @@ def test_a_page_is_found_by_an_index(
         " SELECT convert_to(n::text, 'UTF8'), '', 0, 0, ARRAY[n] FROM generate_series(1, 20000) AS n"
     )
     sql.execute("VACUUM ANALYZE sessions")
-    where, values = _candidates(status, meta, "1")
-    plan = sql.execute(f"EXPLAIN {_INFOS} {where} ORDER BY id LIMIT 200", values).fetchall()
+    where, values = candidates(status, meta, "1")
+    plan = sql.execute(f"EXPLAIN {INFOS} {where} ORDER BY id LIMIT 200", values).fetchall()
     assert index in str(plan)
     for _ in range(15):
         found = store.sessions(status=status, meta=meta, after="1")

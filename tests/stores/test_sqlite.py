@@ -27,11 +27,15 @@ STATEMENTS = 11
 
 
 class TestSqliteStore(StoreContract):
+    together = True
+
     def open(self, tmp_path: Path) -> Store:
         return SqliteStore(tmp_path / "sessions.db")
 
 
 class TestSqliteStoreUnderAKey(StoreContract):
+    together = True
+
     def open(self, tmp_path: Path) -> Store:
         return SqliteStore(tmp_path / "sessions.db", key=b"of sixteen bytes")
 

@@ -85,11 +85,12 @@ class Recorder:
     def append_next(self, drafts: tuple[Draft, ...], expect: int) -> Written | Overtaken:
         """Append under the claim if nothing stands behind `expect`."""
         self._raise_if_fenced()
+        sent = time.monotonic()
         try:
             last = self.log.append(drafts, expect=expect, epoch=self.epoch)
         except Conflict:
             return Overtaken(tuple(self.news()))
-        return Written(self._written(drafts, last))
+        return self._appended(drafts, last, sent)
 
     def append_unclaimed(self, drafts: tuple[Draft, ...]) -> None:
         """Append as anybody may; all but a fork, which would say again what its parent says. A session that was deleted
@@ -104,9 +105,8 @@ class Recorder:
         others: list[Entry] = []
         if first > self.head + 1:
             read = self.log.read(after=self.head, limit=first - 1 - self.head)
-            others = [
-                one for one in read if one.seq < first
-            ]  # where some are lost, what was written now comes with the rest
+            # Where some are lost, what was written now comes with the rest.
+            others = [one for one in read if one.seq < first]
         self.head = max(self.head, last)
         return (*others, *(one.at_seq(seq, self.epoch) for seq, one in enumerate(drafts, first)))
 

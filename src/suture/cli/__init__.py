@@ -15,6 +15,7 @@ from suture.cli.checking import check
 from suture.cli.console import Doors
 from suture.cli.deciding import approvals, approve, deny, interrupt, settle, steer
 from suture.cli.demo import demo
+from suture.cli.erasing import erase
 from suture.cli.explaining import explain
 from suture.cli.following import tail
 from suture.cli.histories import convert, heal
@@ -36,7 +37,8 @@ def main() -> None:
 
 _COMMANDS = (
     *(demo, chat, heal, check, convert, explain, rules),
-    *(sessions, show, tail, request, export, fork, verify, approvals, approve, deny, steer, interrupt, settle),
+    *(sessions, show, tail, request, export, fork, erase, verify),
+    *(approvals, approve, deny, steer, interrupt, settle),
 )
 for _command in _COMMANDS:
     main.add_command(_command)

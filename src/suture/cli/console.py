@@ -37,6 +37,7 @@ _UNSHOWABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069
 _SPOKEN_HERE = {
     "`open_approvals()`": "`suture approvals`",
     "`unknown_outcomes()`": "`suture show`",
+    "`session.entries()` lists": "`suture tail --after 0 --json` lists",
     "force=True": "--force",
     "open_store(url, key=...)": "--key-file FILE",
     " json.loads it, or use `suture heal FILE`.": "",

@@ -52,7 +52,7 @@ def _follow(session: Session, after: int, as_json: bool) -> None:
                 write(json_bytes(_document(entry), indent=None))
             else:
                 page.line(
-                    (f"{entry.seq:>4}  {_clock(entry.at)}  ", "dim"), (f"{entry.kind}  ", _style(entry)), _words(entry)
+                    (f"{entry.seq:>4}  {_clock(entry.at)}  ", "dim"), (f"{entry.kind}  ", _style(entry)), words_of(entry)
                 )
             after = entry.seq
         session.log.news(after, _PATIENCE)
@@ -81,7 +81,7 @@ def _style(entry: Entry) -> str:
     return _STYLES.get(entry.kind, "dim")
 
 
-def _words(entry: Entry) -> str:
+def words_of(entry: Entry) -> str:
     """An entry in one line; what is not known of it as JSON."""
     if entry.erased:
         return "(erased)"

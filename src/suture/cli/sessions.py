@@ -48,11 +48,14 @@ def sessions(
     A VALUE of --meta is JSON, such as 7 or true; what is no JSON is a text. With --limit, `next` of the document is the
     --after of the next page, null at the end.
     """
+    from suture.session import as_read
+
     wanted = dict(map(_pair, meta))
     with opened(url) as store:
-        one_more = None if limit is None else limit + 1
-        found = list(islice(_all(store, status, wanted, after, one_more), one_more))
-    found, more = found[:limit], len(found) > len(found[:limit])
+        ahead = None if limit is None else limit + 1
+        page = list(islice(_all(store, status, wanted, after, ahead), ahead))
+        found = [as_read(store, info) for info in page[:limit]]
+    more = len(page) > len(found)
     if as_json:
         print_json({"sessions": [info_document(info) for info in found], "next": found[-1].id if more else None})
         return FINE
@@ -96,7 +99,8 @@ def _all(
 
 
 def _row(info: SessionInfo) -> tuple[Piece, ...]:
-    status = (info.status, COLOURS.get(info.status, "yellow"))
+    unread = info.damage and not info.head
+    status = ("unreadable", "red") if unread else (info.status, COLOURS.get(info.status, "yellow"))
     runner = ("yes", "yellow") if info.needs_runner else ("no", "dim")
     return (info.id, "bold"), status, str(info.head), runner, (info.updated_at, "dim")
 

@@ -7,7 +7,17 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, assert_never
 
 from suture.canonical import canonical
-from suture.entries import ApprovalRequest, Interrupt, Settlement, ToolStarted, call_digest, is_over, is_repeatable, mark
+from suture.entries import (
+    ApprovalRequest,
+    Interrupt,
+    Settlement,
+    ToolStarted,
+    call_digest,
+    is_over,
+    is_repeatable,
+    mark,
+    request_marks,
+)
 from suture.errors import NotJson
 from suture.loop.asks import Emit, Gate, Look, Next, Now, Prepare, Recheck, Start, Stop, ask
 from suture.loop.correcting import Correcting, Refusal
@@ -278,7 +288,7 @@ class Calls:
             provenance=_provenance(call, normalised=changed),
             expires=expires,
         )
-        yield from self.journal.append([(body, (mark("approval", call.key),), ())])
+        yield from self.journal.append([(body, request_marks(call.key, expires), ())])
         yield from ask(Emit(ApprovalNeeded(call.key, body)))
 
     def _reconcilable(self) -> list[_Executable]:

@@ -8,7 +8,7 @@ import msgspec
 
 from suture.compaction import Compaction, asked_for, context_tokens, cut_of, is_due, summary_in, tokens_of
 from suture.compaction.summary import LONGEST_PAST
-from suture.entries import Compacted, mark
+from suture.entries import Compacted, mark, split_mark
 from suture.errors import CompactionError
 from suture.loop.asks import AppendNext, Emit, Next, Start, Stop, Written, ask
 from suture.loop.events import CompactionFailed, CompactionFinished, CompactionStarting
@@ -16,7 +16,7 @@ from suture.loop.jobs import Done, Failed, News, Replied, SideJob, Signalled
 from suture.loop.journal import Journal
 from suture.loop.plan import Flow, Plan
 from suture.loop.request import Request
-from suture.messages import Message, Usage
+from suture.messages import Message, Usage, User
 from suture.replay import State, shown
 
 # A summary that cannot be used is asked for once more, shorter.
@@ -143,12 +143,12 @@ class Compactor:
             first_kept=first_kept,
             carried=self.state.carried_before(first_kept),
             tokens_before=before,
-            tokens_after=kept + len(summary.text) // 4,
+            tokens_after=kept + tokens_of(User.of(summary.text)),
             usage=summary.usage,
         )
         written = yield from self.journal.draft([(body, (mark("boundary", str(first_kept)),), ())])
         while True:
-            closes = tuple(one for one in self.state.marks if one.startswith("boundary:"))
+            closes = tuple(one for one in self.state.marks if split_mark(one)[0] == "boundary")
             drafts = tuple(msgspec.structs.replace(one, closes=closes) for one in written)
             answer = yield from ask(AppendNext(drafts, self.state.head))
             self.state.fold(answer.entries)

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from suture.entries import Draft, MessageBody, Settled, Settlement, Wanted, call_marks, mark
+from suture.entries import Draft, MessageBody, Settled, Settlement, Wanted, mark
 from suture.entries import draft as make_draft
 from suture.loop.asks import Append, AppendUnclaimed, Emit, NewId, NewMessageId, Now, ask
 from suture.loop.events import MessageRecorded, ToolFinished
@@ -101,7 +101,7 @@ class Journal:
 def answering(answered: Answered) -> Wanted:
     """The result's body; it closes all that was open about its call."""
     call, result = answered
-    return MessageBody(result, key=call.key), (), call_marks(call.key)
+    return MessageBody(result, key=call.key), (), call.all_marks
 
 
 def _settling(answered: Answered) -> Wanted:

@@ -16,6 +16,9 @@ from suture.pairing import Pairing
 from suture.replay.calls import Attempt, Block, Call, Decision, Request, TurnBlock, own
 from suture.replay.timeline import Timeline
 
+# How many indexes of calls that edits took away are carried over; reading from the beginning costs less than more of them.
+_MOST_GAPS = 65_536
+
 PREFACE = "The conversation before this point was summarised to save space. The summary:"
 
 
@@ -37,7 +40,7 @@ class Boundary(NamedTuple):
 
 def wrong_boundary(first: int, blocks: list[Block], calls: Iterable[Call], open_calls: Iterable[Call]) -> str | None:
     """Why nothing below that seq may be hidden behind a boundary; None when it is a good one."""
-    at = index_of(first, blocks)
+    at = _index_of(first, blocks)
     if at is None:
         return f"no message stands at entry {first}, from where it keeps the conversation"
     if any(block.seq > first for block in blocks[:at]) or any(block.seq < first for block in blocks[at:]):
@@ -50,7 +53,7 @@ def wrong_boundary(first: int, blocks: list[Block], calls: Iterable[Call], open_
     return None
 
 
-def index_of(seq: int, blocks: list[Block]) -> int | None:
+def _index_of(seq: int, blocks: list[Block]) -> int | None:
     """The index of the block at that seq."""
     return next((at for at in range(len(blocks) - 1, -1, -1) if blocks[at].seq == seq), None)
 
@@ -80,10 +83,6 @@ def _carried_call(turn: TurnBlock, call: Call) -> CarriedCall:
     known = call.correction, call.request, call.decision, call.attempt
     is_added = call.by_loop is not turn.by_loop
     return CarriedCall(call.slot, answer, *known, call.released, call.refused, call.reason, is_added)
-
-
-# How many indexes of calls that edits took away are carried over; reading from the beginning costs less than more of them.
-_MOST_GAPS = 65_536
 
 
 def contradicts_itself(carried: Carried, start: int) -> bool:

@@ -16,11 +16,15 @@ from suture.entries import (
     ToolStarted,
     call_digest,
     call_key,
+    call_marks,
     is_repeatable,
     is_time,
 )
 from suture.messages import Assistant, Message, Text, ToolCall, ToolResult
 from suture.pairing import Turn
+
+# So many calls are named in an error.
+_NAMED = 20
 
 CallStatus: TypeAlias = Literal["pending", "started", "parked", "decided", "answered", "settled"]
 
@@ -92,6 +96,11 @@ class Call(msgspec.Struct, gc=False, eq=False):
         """The call is another one, by an edit: what was made of the old one says nothing of it."""
         self.call = call
         self.correction = self.request = self.decision = None
+
+    @property
+    def all_marks(self) -> tuple[str, ...]:
+        """All marks that its answer closes."""
+        return call_marks(self.key, self.request.body.expires if self.request is not None else None)
 
     @property
     def answered(self) -> bool:
@@ -173,9 +182,6 @@ def named(calls: Sequence[Call]) -> str:
     """Calls as an error names them: each by key and tool, the first ones of many."""
     words = ", ".join(f"{call.key} ({call.call.name})" for call in calls[:_NAMED]) or "none"
     return words if len(calls) <= _NAMED else f"{words} and {len(calls) - _NAMED} more"
-
-
-_NAMED = 20
 
 
 # Rules ----------------------------------------------------------------------------------------

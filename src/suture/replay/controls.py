@@ -6,8 +6,6 @@ Of an entry that cannot be read its key and its marks count, on the side of caut
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from suture.entries import (
     ApprovalDecision,
     ApprovalRequest,
@@ -17,6 +15,7 @@ from suture.entries import (
     ToolStarted,
     is_over,
     plain,
+    split_mark,
 )
 from suture.repair import stand_in
 from suture.replay.calls import Attempt, Call, Decision, Request, doubt_about, is_edit_of, settled_result
@@ -98,11 +97,6 @@ def fold_settlement(talk: Conversation, seq: int, body: Settlement) -> None:
 # What cannot be read ----------------------------------------------------------------------------
 
 
-def named(marks: Iterable[str]) -> list[tuple[str, str]]:
-    """Marks as pairs of kind and name."""
-    return [(kind, name) for kind, _, name in (one.partition(":") for one in marks)]
-
-
 def fold_unreadable(talk: Conversation, entry: Entry) -> None:
     """Take in an entry that does not fit its kind, if it names a call: a start is one, and what it says of authority is in
     doubt.
@@ -127,14 +121,14 @@ def fold_marks(talk: Conversation, entry: Entry, why: str) -> None:
     """Take in what the marks of an entry without a body say of calls: a start is one, an answer was one, a doubtful control
     runs nothing.
     """
-    for kind, name in named(entry.opens):
+    for kind, name in map(split_mark, entry.opens):
         if (call := talk.calls.get(name)) is None:
             continue
         if kind == "started":
             _start(talk, entry, call)
         elif kind in ("approval", "decided"):
             _refuse(talk, call, f"entry {entry.seq} of kind {entry.kind} {why}")
-    for kind, name in named(entry.closes):
+    for kind, name in map(split_mark, entry.closes):
         if (call := talk.calls.get(name)) is None or call.answered:
             continue
         if entry.kind in ("edit", "removal"):

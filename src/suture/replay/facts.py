@@ -6,13 +6,13 @@ Healing is a view: what may be sent now is worked out here, and nothing is writt
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import TypeAlias
 
-from suture.entries import ChildReport, ChildResult, Interrupt
+from suture.entries import ChildReport, ChildResult, Interrupt, split_mark
 from suture.messages import Assistant, Message, ToolResult, Usage, User
 from suture.replay.boundary import Boundary
 from suture.replay.calls import Block, Call, TurnBlock
-from suture.replay.controls import named
 from suture.replay.conversation import Conversation, LogFinding
 from suture.replay.timeline import Timeline
 from suture.replay.view import stand_in_for
@@ -150,9 +150,9 @@ class Facts:
 
     def waiting_calls(self) -> list[Call]:
         """The calls that wait for a person's decision or were decided and not taken up yet, in order of request."""
-        waiting = [call for call in self.unanswered.values() if call.request is not None and call.refused is None]
-        waiting = [call for call in waiting if call.status in ("parked", "decided")]
-        return sorted(waiting, key=lambda call: call.request.seq if call.request else 0)
+        asked = [(call.request.seq, call) for call in self.unanswered.values() if call.request is not None]
+        waiting = [pair for pair in asked if pair[1].refused is None and pair[1].status in ("parked", "decided")]
+        return [call for _, call in sorted(waiting, key=itemgetter(0))]
 
     def unknown_outcomes(self) -> list[Call]:
         """The calls that started, never answered, and are not safe to repeat, in order."""
@@ -194,9 +194,7 @@ class Facts:
 
     def idle_marks(self) -> tuple[str, ...]:
         """The open marks behind which nothing waits any more; the next run closes them."""
-        return tuple(
-            one for (kind, name), one in zip(named(self.marks), self.marks, strict=True) if self._is_idle(kind, name)
-        )
+        return tuple(one for one in self.marks if self._is_idle(*split_mark(one)))
 
     def _is_idle(self, kind: str, name: str) -> bool:
         call = self.calls.get(name)
@@ -207,6 +205,9 @@ class Facts:
                 return name not in self.inbox
             case "settled":
                 return True
+            case "expires":
+                asked = ((one.key, one.request.body.expires) for one in self.waiting_calls() if one.request)
+                return name not in {f"{key}:{expires}" for key, expires in asked}
             case "approval" | "decided":
                 status = "parked" if kind == "approval" else "decided"
                 return call is None or call.refused is not None or call.status != status

@@ -38,6 +38,7 @@ from suture.entries import (
     ToolStarted,
     mark,
     read,
+    split_mark,
 )
 from suture.errors import Corrupt
 from suture.messages import Assistant, Usage
@@ -52,7 +53,6 @@ from suture.replay.controls import (
     fold_settlement,
     fold_start,
     fold_unreadable,
-    named,
 )
 from suture.replay.conversation import Conversation
 from suture.replay.editing import apply, fold_edit, fold_removal
@@ -232,6 +232,7 @@ class State(Facts):
                 self.usage += body.usage or Usage()
             case RunStarted():
                 self.run, self.interrupt, self.last_status = body.run, None, None
+                self.began = True
             case RunFinished():
                 self.run, self.last_status = None, body.status
                 self.usage += body.unanswered or Usage()
@@ -299,10 +300,10 @@ class State(Facts):
 
     def _go_by_marks(self, entry: Entry, why: str) -> None:
         """What the marks of an entry say that has no body: a run began or ended, a message was delivered; and of calls."""
-        begun = [name for kind, name in named(entry.opens) if kind == "run"]
+        begun = [name for kind, name in map(split_mark, entry.opens) if kind == "run"]
         for run in begun:
             self.run, self.interrupt, self.last_status = run, None, None
-        for kind, name in named(entry.closes):
+        for kind, name in map(split_mark, entry.closes):
             if kind == "run" and self.run == name and not begun:
                 self.run, self.last_status = None, "unknown"
             elif kind == "inbox":

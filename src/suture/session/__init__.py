@@ -2,7 +2,7 @@
 a log is as it was written (`verifying`).
 """
 
-from suture.session.across import open_approvals, unknown_outcomes
+from suture.session.across import as_read, open_approvals, unknown_outcomes
 from suture.session.chains import Problem
 from suture.session.clock import new_id, now
 from suture.session.family import Child
@@ -19,6 +19,7 @@ __all__ = [
     "Session",
     "StartedCall",
     "Verified",
+    "as_read",
     "new_id",
     "now",
     "open_approvals",

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
 from suture.entries import Entry
-from suture.stores.base import Store, link, start_of
+from suture.stores.base import KEY_ID, SessionInfo, Store, key_id, link, start_of
 
 What: TypeAlias = Literal["changed", "removed", "reordered", "forged", "moved", "cut"]
-Watch: TypeAlias = Callable[[int], object]
+Progress: TypeAlias = Callable[[int], object]
 
 PAGE = 100
 
@@ -63,7 +63,17 @@ def follows(previous: bytes, seq: int, entry: Entry, key: bytes | None) -> bool:
     return link(previous, "", seq, entry, key) == entry.chain
 
 
-def walk(store: Store, session_id: str, upto: int, key: bytes | None, watch: Watch = lambda _: None) -> Walk:
+def is_kept_under(store: Store, info: SessionInfo, key: bytes | None) -> bool:
+    """Whether a session is kept under the key (for None: under none), or seems to be: one whose seal was taken off is still
+    chained under it.
+    """
+    if info.seal[:KEY_ID] == key_id(key):
+        return True
+    first = next(iter(store.read(info.id, 0, 1)), None)
+    return not info.seal and first is not None and follows(start_of(info.id), 1, first, key)
+
+
+def walk(store: Store, session_id: str, upto: int, key: bytes | None, walked: Progress = lambda _: None) -> Walk:
     """Follow the chain from the first entry to that of place `upto`; fewer that hold are no problem of the chain itself."""
     previous, seq, erased = start_of(session_id), 0, 0
     for entry in entries_of(store, session_id, upto):
@@ -71,7 +81,7 @@ def walk(store: Store, session_id: str, upto: int, key: bytes | None, watch: Wat
             place = Place(store, session_id, key, seq + 1, previous, entry)
             return Walk(seq, erased, previous if seq else b"", place.problem())
         previous, seq, erased = entry.chain, entry.seq, erased + bool(entry.erased)
-        watch(seq)
+        walked(seq)
     return Walk(seq, erased, previous if seq else b"", None)
 
 
@@ -130,8 +140,8 @@ class Place(NamedTuple):
                 return None
         elif self._row_chain() != self.entry.chain:
             return None
-        elif (found := self._came()) is not None:
-            return found
+        if (found := self._came()) is not None:
+            return found  # it brought what follows it along
         also = ""
         if self.key is None and self.seq > 1:
             also = f", or entry {self.seq - 1} was and was chained anew"

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from suture.entries import ApprovalDecision, Draft, Entry, Settled, Settlement, call_digest, draft, is_over, mark
+from suture.entries import (
+    ApprovalDecision,
+    Draft,
+    Entry,
+    Settled,
+    Settlement,
+    call_digest,
+    draft,
+    is_over,
+    mark,
+    request_marks,
+)
 from suture.errors import InvalidEdit, NoSuchApproval
 from suture.messages import ToolResult
 from suture.replay import Call, State
@@ -89,7 +100,7 @@ class Deciding(Handle):
                 raise NoSuchApproval(f"The request for {call.key} expired at {request.expires}; the call will not be run.")
             seal = None if edited is None else call_digest(edited)
             body = ApprovalDecision(call.request.seq, call.key, request.digest, approved, note, by, edited, seal)
-            return draft(new_id(), at, body, (mark("decided", call.key),), (mark("approval", call.key),))
+            return draft(new_id(), at, body, (mark("decided", call.key),), request_marks(call.key, request.expires))
 
         return self._append_on(decide)
 

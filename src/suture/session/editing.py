@@ -10,7 +10,7 @@ from typing import Self
 import msgspec
 
 import suture.session.edits as edits
-from suture.entries import Body, Draft, MessageBody, Wanted, draft
+from suture.entries import Body, Draft, MessageBody, Wanted, draft, split_mark
 from suture.errors import InvalidEdit, SessionBusy
 from suture.messages import Message
 from suture.replay import State
@@ -146,7 +146,7 @@ class Editing(Handle):
                 return self.log.claim(this_owner(), EDIT_LEASE)
             except SessionBusy:
                 info = self.log.info()
-                is_run = info is not None and any(one.startswith("run:") for one in info.marks)
+                is_run = info is not None and any(split_mark(one)[0] == "run" for one in info.marks)
                 if is_run or time.monotonic() > deadline:
                     raise
             time.sleep(0.005)

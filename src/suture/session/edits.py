@@ -8,7 +8,7 @@ from types import UnionType
 
 import msgspec
 
-from suture.entries import Edit, MessageBody, Removal, Reset, Wanted, call_marks, plain
+from suture.entries import Edit, MessageBody, Removal, Reset, Wanted, plain, split_mark
 from suture.errors import Corrupt, InvalidEdit, NoSuchMessage, NotJson
 from suture.messages import (
     Assistant,
@@ -109,7 +109,7 @@ def update(state: State, target: int, attributes: Mapping[str, object]) -> list[
 
 
 def _marks_of(calls: Iterable[Call]) -> tuple[str, ...]:
-    return tuple(one for call in calls for one in call_marks(call.key))
+    return tuple(one for call in calls for one in call.all_marks)
 
 
 def _require_free(calls: Iterable[Call]) -> None:
@@ -239,8 +239,8 @@ def remove(state: State, id: str) -> list[Wanted]:
 
 def reset(state: State, messages: Sequence[Message], *, in_run: bool) -> list[Wanted]:
     """What puts other messages in the place of all; whatever is open is withdrawn, save the run that does so."""
-    kinds = ("approval", "decided", "started", "settled", "inbox", "boundary", *(() if in_run else ("run",)))
-    closes = tuple(one for one in state.marks if one.partition(":")[0] in kinds)
+    kinds = ("approval", "decided", "started", "settled", "inbox", "boundary", "expires", *(() if in_run else ("run",)))
+    closes = tuple(one for one in state.marks if split_mark(one)[0] in kinds)
     return [(Reset(), (), closes), *((MessageBody(message, restated=True), (), ()) for message in messages)]
 
 
@@ -274,7 +274,7 @@ def recordable(message: object, where: str = "") -> Message:
 
 def discard(state: State) -> list[Wanted]:
     """What answers every open call with what is known of it: that it was not run, or may have."""
-    return [(MessageBody(_discarded(call), key=call.key), (), call_marks(call.key)) for call in state.talk.orphans()]
+    return [(MessageBody(_discarded(call), key=call.key), (), call.all_marks) for call in state.talk.orphans()]
 
 
 def _discarded(call: Call) -> ToolResult:

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from suture.canonical import MAX_DEPTH
 from suture.entries import ChildReport, Entry, Linked, plain, read
-from suture.errors import Corrupt, SessionNotFound, SutureError
+from suture.errors import Corrupt, InvalidEdit, SessionNotFound, SutureError
 from suture.messages import User, parts_of
 from suture.replay import State
 from suture.session.log import SessionLog
@@ -50,6 +50,16 @@ def child_of(id: str, name: str, state: State, info: SessionInfo | None, reporte
             return Child(id, name, status, reported.report)
         case _:
             return Child(id, name, _unfinished(state, info))
+
+
+def require_name(given: object) -> None:
+    """Return when a child can go by that name.
+
+    Raises:
+        InvalidEdit: it is no text, or a blank one.
+    """
+    if not isinstance(given, str) or not given.strip():
+        raise InvalidEdit(f"A child needs a name that says what it works on, not {given!r:.80}.")
 
 
 def unreadable_child(id: str, name: str, why: SutureError, reported: ChildReport | None) -> Child:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from suture.entries import Draft, Entry
@@ -32,6 +32,9 @@ class Handle:
             self.state = State()
             self._whole: State | None = None  # from the beginning, once somebody asks for what a compaction hides
             self._opened = False
+            # How far was written here; and the ids of what was taken in since the last read, with the last that was read.
+            self._written = 0
+            self._unread: dict[int, str] = {}
 
     @property
     def store(self) -> Store:
@@ -54,21 +57,25 @@ class Handle:
             if entries is not None:
                 with self.lock:
                     state.fold(entries)
+                    self._unread.clear()
                     return look(state)
             self._begin_anew()
 
     def _behind(self, state: State) -> list[Entry] | None:
         """The entries behind what was folded; None when the log is not the one that was, since that was deleted.
 
-        The last entry is read again with them: another one at its place, or none, is what tells.
+        The last entry is read again with them, and what was written here since: another one at its place, or none, is what
+        tells.
         """
         with self.lock:
             head, last = state.head, state.last_id
+            known = {head: last, **(self._unread if state is self.state else {})}
         if not last:
             return self.log.read(after=head)
-        entries = self.log.read(after=head - 1)
-        if entries:
-            return entries[1:] if (entries[0].seq, entries[0].id) == (head, last) else None
+        if entries := self.log.read(after=max(min(known) - 1, 0)):
+            ids = {0: "", **{one.seq: one.id for one in entries}}
+            is_same = all(ids.get(seq) == id for seq, id in known.items())
+            return [one for one in entries if one.seq > head] if is_same else None
         info = self.log.info()  # a log that was cut keeps its positions
         return [] if info is not None and info.head >= head else None
 
@@ -102,12 +109,16 @@ class Handle:
             return look(whole)
 
     def last_read(self, look: Callable[[State], T]) -> T:
-        """Look at what was last read, and read nothing."""
+        """Look at what was last read or written here; it is read only when more was written than is known."""
+        if self.is_behind():
+            self.refresh()
         with self.lock:
             return look(self.state)
 
     def last_whole(self, look: Callable[[State], T]) -> T:
-        """Look at what was last read, from the first entry on; only what a compaction hides may have to be read for it."""
+        """The same, from the first entry on; what a compaction hides may have to be read for it."""
+        if self.is_behind():
+            self.refresh()
         with self.lock:
             return look(self.state) if self.state.start == 0 else self._look_at_whole(look, self.state.head)
 
@@ -118,4 +129,28 @@ class Handle:
             made = decide(state)
             return state.head, () if made is None else (made,)
 
-        return next(iter(self.log.append_on(lambda: self._read(look))), None)
+        written = self.log.append_on(lambda: self._read(look))
+        self.know(written)
+        return next(iter(written), None)
+
+    def know(self, written: Sequence[Entry]) -> None:
+        """Take in what was written here; it need not be read where it stands right behind what was."""
+        if not written:
+            return
+        with self.lock:
+            self._written = max(self._written, written[-1].seq)
+            self._opened |= written[0].seq == 1
+            if self._opened and written[0].seq == self.state.head + 1:
+                self._unread.setdefault(self.state.head, self.state.last_id)
+                self._unread.update((one.seq, one.id) for one in written)
+                self.state.fold(written)
+
+    def is_behind(self) -> bool:
+        """Whether something was written here that is not among what is known."""
+        return self.state.head < self._written
+
+    def has_to_catch_up(self) -> bool:
+        """Whether what was written here is to be read. Of a log that was never read it is not: whoever only writes does not
+        pay for its length, and the first look reads it.
+        """
+        return self._opened and self.is_behind()

@@ -8,22 +8,25 @@ same in both. Here, and nowhere else, positions are translated.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
 
 import suture.stores.rules as rules
-from suture.entries import Draft, Entry, Fork, draft, lost, mark, read
+from suture.entries import Draft, Entry, Fork, draft, lost, mark, read, split_mark
 from suture.errors import ConfigurationError, Conflict, Corrupt, InvalidEdit, SessionNotFound
+from suture.session.checking import CheckedReading
 from suture.session.clock import new_id, now
 from suture.session.near import did_you_mean, not_found
-from suture.stores.base import Append, Claim, Meta, SessionInfo, Store, boundary_of, key_of
+from suture.stores.base import Append, Claim, Meta, SessionInfo, Store, Together, boundary_of, key_of
 from suture.stores.encrypted import is_sealed
 
 # An append that depends on what was read is tried again while others write, for so many seconds at most.
 PATIENCE = 30.0
 
+# So many entries are read at once where one is looked for.
+_PAGE = 200
 
 # More than any store counts.
 _NO_POSITION = 1 << 62
@@ -77,11 +80,14 @@ class SessionLog:
 
     def __init__(self, store: Store, session_id: str) -> None:
         self.store = store
+        # Asked once: it takes as long as a quarter of an append.
+        self.together = store if isinstance(store, Together) else None
         self.session_id = session_id
         self.begin_anew()
 
     def begin_anew(self) -> None:
         """Know nothing of the session, which may have been deleted, and another one made under its id."""
+        self._kept = CheckedReading(self.store)
         # None changes while the session is there: what it was forked off and whether it is encrypted, known once it has an
         # entry, and what it shares.
         self._is_known = False
@@ -102,12 +108,13 @@ class SessionLog:
         Raises:
             SessionNotFound: what is to be read lies in a session that this one was forked off, and that is gone.
             ConfigurationError: it is encrypted, and the store is not.
+            Corrupt: it is kept under the key of the store, and an entry is not what was written there.
         """
         return without_gaps(self._read(after, limit), max(after, 0))[:limit]
 
     def _read(self, after: int, limit: int | None) -> list[Entry]:
         if not self._is_known and after <= 0:
-            entries = self.store.read(self.session_id, 0, limit)
+            entries = self._kept.read(self.session_id, 0, limit)
             if not entries or self._learn(entries[0]) is None:
                 self._require_open()
                 return entries
@@ -115,7 +122,7 @@ class SessionLog:
         self._require_open()
         found = self._read_past(after, limit) if after < self._offset else []
         left = None if limit is None else limit - len(found)
-        own = self.store.read(self.session_id, max(after - self._offset, 0), left) if left != 0 else []
+        own = self._kept.read(self.session_id, max(after - self._offset, 0), left) if left != 0 else []
         return found + shifted(own, self._offset)
 
     def _read_past(self, after: int, limit: int | None) -> list[Entry]:
@@ -126,7 +133,7 @@ class SessionLog:
             if wanted <= 0:
                 continue
             # Where an entry cannot be read, one that is not shared comes with the rest.
-            entries = [one for one in self.store.read(session_id, start - offset, wanted) if one.seq <= upto - offset]
+            entries = [one for one in self._kept.read(session_id, start - offset, wanted) if one.seq <= upto - offset]
             last = entries[-1].seq if entries else start - offset
             if last < start - offset + wanted:
                 raise self._gone(session_id, f"holds {last} of the {upto - offset} entries")
@@ -136,7 +143,7 @@ class SessionLog:
     def origin(self) -> Fork | None:
         """Where the session was forked off; None when it was not, or has no entry yet."""
         if not self._is_known:
-            for first in self.store.read(self.session_id, 0, 1):
+            for first in self._kept.read(self.session_id, 0, 1):
                 self._learn(first)
         return self._origin
 
@@ -172,7 +179,7 @@ class SessionLog:
             fork = self.origin()
             while fork is not None:
                 parent, upto = fork.parent, fork.at
-                first = self.store.read(parent, 0, 1)
+                first = self._kept.read(parent, 0, 1)
                 if not first:
                     raise self._gone(parent, "is not in the store")
                 fork = origin_of(parent, first[0])
@@ -192,11 +199,15 @@ class SessionLog:
     def info(self) -> SessionInfo | None:
         """What the store knows of the session, under positions of the log."""
         info = self.store.info(self.session_id)
-        if info is None or info.head == 0 or (origin := self.origin()) is None:
+        return None if info is None else self.as_read(info)
+
+    def as_read(self, info: SessionInfo) -> SessionInfo:
+        """What the store said of the session, under positions of the log."""
+        if info.head == 0 or (origin := self.origin()) is None:
             return info
         marks = {name: seq + origin.at for name, seq in info.marks.items()}
         if origin.compaction is not None and 1 <= origin.compaction <= origin.at:
-            shared = (name for name, seq in info.marks.items() if seq == 1 and name.startswith("boundary:"))
+            shared = (name for name, seq in info.marks.items() if seq == 1 and split_mark(name)[0] == "boundary")
             marks |= dict.fromkeys(shared, origin.compaction)
         return msgspec.structs.replace(info, head=info.head + origin.at, marks=marks)
 
@@ -298,10 +309,9 @@ class SessionLog:
         Raises:
             SessionNotFound: there is no such session, or no such entry in its log.
             InvalidEdit: the entry says what the session was forked off.
+            ConfigurationError: it is encrypted, and the store is not.
         """
-        if self.store.info(self.session_id) is None:
-            raise not_found(self.store, self.session_id)
-        held, entry = self._find(entry_id)
+        held, entry = self.find(entry_id)
         if entry.kind == "fork":
             raise InvalidEdit(
                 f"Entry {entry_id!r} says what session {held!r} was forked off; without it the session could not be read. "
@@ -309,21 +319,34 @@ class SessionLog:
             )
         self.store.erase(held, entry_id)
 
-    def _find(self, entry_id: str) -> tuple[str, Entry]:
-        """An entry of the log, and the session that holds it."""
+    def find(self, entry_id: str) -> tuple[str, Entry]:
+        """The session that holds an entry of the log, and the entry under its position here.
+
+        Raises:
+            SessionNotFound: there is no such session, or no such entry in its log.
+            ConfigurationError: it is encrypted, and the store is not.
+        """
+        if self.store.info(self.session_id) is None:
+            raise not_found(self.store, self.session_id)
+        self.origin()
+        self._require_open()
         ids: list[str] = []
-        for session_id, first, last in ((one.session_id, 0, one.upto - one.offset) for one in self._stretches()):
-            after = first
-            while after < last and (page := self.store.read(session_id, after, min(_PAGE, last - after))):
-                for entry in page:
-                    if entry.id == entry_id:
-                        return session_id, entry
-                    ids.append(entry.id)
-                after = page[-1].seq
+        for held, entry in self._held():
+            if entry.id == entry_id:
+                return held, entry
+            ids.append(entry.id)
         meant = did_you_mean(entry_id, ids)
         raise SessionNotFound(
             f"Session {self.session_id!r} has no entry {entry_id!r}.{meant} `session.entries()` lists those it has."
         )
+
+    def _held(self) -> Iterator[tuple[str, Entry]]:
+        """Each entry of the log, with the session that holds it."""
+        for session_id, offset, upto in self._stretches():
+            after, last = 0, upto - offset
+            while after < last and (page := self.store.read(session_id, after, min(_PAGE, last - after))):
+                yield from ((session_id, entry) for entry in shifted(page, offset) if entry.seq <= last + offset)
+                after = page[-1].seq
 
     def _stretches(self) -> tuple[Stretch, ...]:
         """The log as stretches, its own end first, since what is looked for was mostly written lately."""
@@ -370,6 +393,3 @@ class SessionLog:
             return draft(new_id(), now(), Fork(held.session_id, at, entry.chain.hex()))
         body = Fork(held.session_id, at, entry.chain.hex(), compaction)
         return draft(new_id(), now(), body, (mark("boundary", str(boundary)),))
-
-
-_PAGE = 200

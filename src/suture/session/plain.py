@@ -18,9 +18,9 @@ from suture.entries import (
     Draft,
     Entry,
     Interrupt,
+    Linked,
     MessageBody,
     Steer,
-    call_marks,
     draft,
     mark,
     read,
@@ -39,7 +39,7 @@ from suture.session.clock import new_id, now
 from suture.session.deciding import Deciding
 from suture.session.editing import Editing
 from suture.session.edits import recordable
-from suture.session.family import Child, child_of, labelled, transcript_of, unreadable_child
+from suture.session.family import Child, child_of, labelled, require_name, transcript_of, unreadable_child
 from suture.session.listeners import Listener, Listeners
 from suture.session.reading import Reading
 from suture.session.verifying import Verified, Watch, verify
@@ -132,16 +132,18 @@ class Session(Reading, Editing, Deciding):
         """A draft that closes what was open about the call that it answers, if it answers one."""
         message = body.message
         call = state.answered_by(message, body.key) if isinstance(message, ToolResult) else None
-        return draft(id, now(), body, (), call_marks(call.key) if call is not None else ())
+        return draft(id, now(), body, (), call.all_marks if call is not None else ())
 
     def append(self, kind: str, body: object) -> Entry:
         """Append an entry of the host's own kind; `body` is JSON, or bytes of JSON that are kept as they are. A body of
         the kind `message` is one as `Entry.data` of such an entry shows it.
 
         Raises:
-            InvalidEdit: the kind is one that suture writes itself, or a `message` that cannot be read.
+            InvalidEdit: the kind is one that suture writes itself or no text, or a `message` that cannot be read.
             NotJson: the body is no JSON.
         """
+        if not isinstance(kind, str):
+            raise InvalidEdit(f"The kind of an entry is a text, not {kind!r:.80}.")
         if kind in KINDS and kind != "message":
             raise InvalidEdit(
                 f"{kind!r} is a kind of suture's own, which its methods and its runs write. "
@@ -161,7 +163,9 @@ class Session(Reading, Editing, Deciding):
         return written
 
     def _append(self, made: Draft) -> int:
-        return self.log.append((made,))
+        last = self.log.append((made,))
+        self.know((made.at_seq(last),))
+        return last
 
     # Inbox ------------------------------------------------------------------------------------
 
@@ -201,6 +205,29 @@ class Session(Reading, Editing, Deciding):
         return made.at_seq(self._append(made))
 
     # Children ---------------------------------------------------------------------------------
+
+    def link_child(self, name: str, id: str | None = None) -> Session:
+        """A session of the same store that works for this one under that name: `children` and the transcript show it from
+        then on. A missing `id` becomes a new UUID; a child that is linked already is handed out again.
+
+        It is a session like any other. How its work ended is told here by `deliver_report`.
+
+        Raises:
+            InvalidEdit: the name is blank, the child goes by another one here, or it is this session itself.
+        """
+        child = usable_id(id)
+        require_name(name)
+        if child == self.id:
+            raise InvalidEdit(f"Session {child!r} cannot work for itself. Leave the id out for a new session.")
+
+        def decide(state: State) -> Draft | None:
+            known = state.linked.get(child)
+            if known not in (None, name):
+                raise InvalidEdit(f"Session {child!r} works for {self.id!r} as {known!r} already, not as {name!r}.")
+            return None if known is not None else draft(new_id(), now(), Linked(name, child))
+
+        self._append_on(decide)
+        return Session(self.store, child, heal=self.heal, ids=self.message_id)
 
     def children(self) -> list[Child]:
         """The sessions that work for this one, in order of their links: what each does, or how it ended. One whose log
@@ -258,6 +285,7 @@ class Session(Reading, Editing, Deciding):
         """
         self.log.erase(entry_id)
         self._begin_anew()
+        self._written = 1  # the next look reads
 
     def fork(self, at: int | None = None, id: str | None = None) -> Session:
         """A new session that shares this one's past up to position `at` (its end when left out) and goes on by itself.
@@ -270,8 +298,9 @@ class Session(Reading, Editing, Deciding):
             InvalidEdit: there is no such position, or a session of that id.
         """
         child = self.log.fork(usable_position(at), usable_id(id))
-        fork = Session(child.store, child.session_id, heal=self.heal, ids=self.message_id)
-        fork.log = child
+        fork = Session(child.store, child.session_id, heal=self.heal)
+        fork.log, fork.message_id = child, self.message_id
+        fork._written = 1  # the entry that says what it was forked off
         return fork
 
 

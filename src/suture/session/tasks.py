@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Self
+from contextlib import suppress
+from typing import ParamSpec, Self, TypeVar
 
 from suture.compaction import context_tokens
 from suture.entries import Compacted, Entry, Settled
+from suture.errors import SutureError
 from suture.messages import Assistant, Message, ToolCall, ToolResult, Usage, User
 from suture.replay import LogFinding, State
 from suture.session.choices import Ids
@@ -20,12 +22,16 @@ from suture.session.waiting import Approval, StartedCall
 from suture.session.worker import in_thread
 from suture.stores.base import SessionInfo, Store
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 
 class AsyncSession:
     """A handle on a session. `Session` says what each method does.
 
-    What reads or writes is awaited. Properties, `len` and iteration answer from what was last read, by whatever reads or
-    by a run; what `add` or `append` wrote is among it behind `await refresh()`. `plain` is the session underneath.
+    What reads or writes is awaited. Properties, `len` and iteration answer from what was last read here, by a run too, and
+    what was written here; what others wrote since is among it behind `await refresh()`. A handle that has written and never
+    read reads at the first look, and holds the loop up for as long. `plain` is the session underneath.
     """
 
     def __init__(
@@ -169,6 +175,22 @@ class AsyncSession:
 
     # Writing ----------------------------------------------------------------------------------
 
+    async def _written(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """What that write answers, once it is among what was last read."""
+
+        def write() -> T:
+            answer = work(*args, **kwargs)
+            self._catch_up()
+            return answer
+
+        return await in_thread(write)
+
+    def _catch_up(self) -> None:
+        # It is written, whether or not all can be read; whoever reads next is told.
+        with suppress(SutureError):
+            if self.plain.has_to_catch_up():
+                self.plain.refresh()
+
     async def add(self, message: Message, silent: bool = False) -> Message:
         """As `Session.add`; async callbacks are awaited."""
         recorded = await self.append_message(message)
@@ -185,14 +207,18 @@ class AsyncSession:
         """As `Session.append_message`."""
         recorded = self.plain.recorded_as(message)
         if isinstance(recorded, ToolResult):
-            await in_thread(self.plain.append_result, recorded)
-        else:
-            await append_together(self.plain.log, (self.plain.drafted(recorded),))
+            await self._written(self.plain.append_result, recorded)
+            return recorded
+        made = self.plain.drafted(recorded)
+        last = await append_together(self.plain.log, (made,))
+        self.plain.know((made.at_seq(last),))
+        if self.plain.has_to_catch_up():
+            await in_thread(self._catch_up)
         return recorded
 
     async def append(self, kind: str, body: object) -> Entry:
         """As `Session.append`."""
-        return await in_thread(self.plain.append, kind, body)
+        return await self._written(self.plain.append, kind, body)
 
     async def set(self, messages: Iterable[Message]) -> Self:
         """As `Session.set`."""
@@ -220,15 +246,19 @@ class AsyncSession:
 
     async def steer(self, text: str, expected_turn: str | None = None) -> str:
         """As `Session.steer`."""
-        return await in_thread(self.plain.steer, text, expected_turn)
+        return await self._written(self.plain.steer, text, expected_turn)
+
+    async def link_child(self, name: str, id: str | None = None) -> AsyncSession:
+        """As `Session.link_child`."""
+        return AsyncSession.of(await self._written(self.plain.link_child, name, id))
 
     async def deliver_report(self, name: str, session_id: str, status: str, report: str | None = None) -> Entry | None:
         """As `Session.deliver_report`."""
-        return await in_thread(self.plain.deliver_report, name, session_id, status, report)
+        return await self._written(self.plain.deliver_report, name, session_id, status, report)
 
     async def interrupt(self, reason: str | None = None, by: str | None = None) -> Entry:
         """As `Session.interrupt`."""
-        return await in_thread(self.plain.interrupt, reason, by)
+        return await self._written(self.plain.interrupt, reason, by)
 
     async def export(self, format: str) -> object:
         """As `Session.export`."""
@@ -236,7 +266,7 @@ class AsyncSession:
 
     async def erase(self, entry_id: str) -> None:
         """As `Session.erase`."""
-        await in_thread(self.plain.erase, entry_id)
+        await self._written(self.plain.erase, entry_id)
 
     async def verify(self, watch: Watch | None = None) -> Verified:
         """As `Session.verify`; `watch` is called in a worker thread."""
@@ -255,13 +285,13 @@ class AsyncSession:
         digest: str | None = None,
     ) -> Entry | None:
         """As `Session.approve`."""
-        return await in_thread(self.plain.approve, call, note, by, arguments, digest)
+        return await self._written(self.plain.approve, call, note, by, arguments, digest)
 
     async def deny(
         self, call: str, note: str | None = None, by: str | None = None, digest: str | None = None
     ) -> Entry | None:
         """As `Session.deny`."""
-        return await in_thread(self.plain.deny, call, note, by, digest)
+        return await self._written(self.plain.deny, call, note, by, digest)
 
     async def settle(
         self,
@@ -272,4 +302,4 @@ class AsyncSession:
         force: bool = False,
     ) -> Entry:
         """As `Session.settle`."""
-        return await in_thread(self.plain.settle, call, outcome, content, by, force)
+        return await self._written(self.plain.settle, call, outcome, content, by, force)

@@ -7,22 +7,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from functools import cache
-from typing import TypeGuard
 
 from suture.entries import Draft
 from suture.errors import Conflict
 from suture.session.log import SessionLog
 from suture.session.worker import Job, Mail, in_pool, in_thread, mail_here
-from suture.stores.base import Append, Store, Together
+from suture.stores.base import Append, Together
 
 
 async def append_together(
     log: SessionLog, drafts: Sequence[Draft], *, expect: int | None = None, epoch: int | None = None
 ) -> int:
     """As `SessionLog.append`. A cancelled caller still waits for it: nothing is written behind its back."""
-    store = log.store
-    if not log.is_known or not _commits_together(store):
+    store = log.together
+    if not log.is_known or store is None:
         return await in_thread(log.append, drafts, expect=expect, epoch=epoch)
     wanted = log.wanted(drafts, expect, epoch)
     try:
@@ -30,15 +28,6 @@ async def append_together(
     except Conflict:
         await in_thread(log.require_end_of, wanted)
         raise
-
-
-def _commits_together(store: Store) -> TypeGuard[Together]:
-    return _is_together(type(store))
-
-
-@cache  # asking a protocol costs as much as a quarter of an append
-def _is_together(kind: type[Store]) -> bool:
-    return issubclass(kind, Together)
 
 
 class _Commits:

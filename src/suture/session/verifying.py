@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from suture.entries import Entry, Fork
 from suture.errors import Corrupt
-from suture.session.chains import Problem, Walk, follows, walk
+from suture.session.chains import Problem, Walk, follows, is_kept_under, walk
 from suture.session.log import origin_of
 from suture.session.near import not_found
 from suture.stores.base import KEY_ID, SessionInfo, Store, innermost, key_id, key_of, seal, start_of
@@ -95,23 +95,20 @@ class _Verifying:
         )
 
     def _require_key(self, info: SessionInfo) -> None:
-        """Return when the session is kept under the key, or seems to be: without its seal it is still chained under it."""
-        if info.seal[:KEY_ID] == key_id(self._key):
-            return
-        first = _first(self._kept, info.id)
-        if not info.seal and first is not None and follows(start_of(info.id), 1, first, self._key):
-            return
-        raise wrong_key(info.id, info.seal, self._key)
+        """Return when the session is kept under the key, or seems to be."""
+        if not is_kept_under(self._kept, info, self._key):
+            raise wrong_key(info.id, info.seal, self._key)
 
     def _at_the_end(self, info: SessionInfo, own: Walk) -> Problem | None:
         """What is wrong with the end of a chain that holds, going by what the session's row says of it."""
         at = own.length
-        if info.seal != seal(info.id, info.head, info.chain, self._key):
-            why = "the session's row does not say under the key where the log ends"
-            return _cut(info, at, f"{why}: it was cut behind entry {at}, or its row was changed")
+        is_sealed = info.seal == seal(info.id, info.head, info.chain, self._key)
         if at < info.head:
             missing = f"entry {info.head} of it is" if at + 1 == info.head else f"entries {at + 1} to {info.head} of it are"
-            return _cut(info, at, f"the log was cut: {missing} missing")
+            return _cut(info, at, f"the log was cut: {missing} missing{'' if is_sealed else ', or its row was changed'}")
+        if not is_sealed:
+            why = "the session's row does not say under the key where the log ends"
+            return _cut(info, at, f"{why}: it was cut behind entry {at}, or its row was changed")
         if own.chain != info.chain:
             return Problem("forged", info.id, at, None, f"entry {at} is not the one that was written last: it was replaced")
         return self._behind_the_end(info, own)

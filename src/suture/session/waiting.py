@@ -122,6 +122,8 @@ def edited_call(request: ApprovalRequest, arguments: Mapping[str, object] | None
     """The call with a reviewer's arguments, None when they change nothing; they must fit the schema of the request."""
     if arguments is None:
         return None
+    if not isinstance(arguments, Mapping):
+        raise InvalidEdit(f"The edited arguments are an object, such as {{'total': 5}}, not {arguments!r:.80}.")
     checked, _, reason = parse(dict(arguments))
     if checked is None:
         raise InvalidEdit(f"The edited arguments cannot be used: {reason}")

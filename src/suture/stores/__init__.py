@@ -55,8 +55,10 @@ _KNOWN = "memory:, sqlite:///file, jsonl:///dir and postgresql://..."
 def open_store(url: str, *, key: bytes | None = None) -> Store:
     """The store at a URL; a file is made when it is not there.
 
-    Under a `key` (16 bytes at least) what is written is chained and sealed by HMAC, so that `verify` finds what anybody
-    did to the log who does not have the key; sessions that were begun under another key or none are only read.
+    Under a `key` (16 bytes at least) what is written is chained and sealed by HMAC. Each entry that a session or a run
+    reads is held to that first, and each write and claim to the seal of the log's end; where either does not hold they
+    raise `Corrupt`, and nothing is used. `verify` says what was done, and looks at all of a log. The store itself (`read`,
+    `sessions`) hands out what it has. Sessions that were begun under another key or none are only read, unchecked.
 
     Raises:
         ConfigurationError: the URL is none that suture knows, and the message lists those; or the key is too short.

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import time
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Literal, NamedTuple, Protocol, TypeAlias, get_args, runtime_checkable
 
 import msgspec
 
 from suture.canonical import canonical
-from suture.entries import Draft, Entry, number_of
+from suture.entries import Draft, Entry, MarkKind, expiry_of, is_over, is_time, number_of, split_mark
 
 Status: TypeAlias = Literal["running", "idle", "awaiting_approval", "unknown_outcome", "inbox_waiting", "abandoned"]
 STATUSES: tuple[Status, ...] = get_args(Status)
+STATUS_KINDS: tuple[MarkKind, ...] = ("run", "approval", "started", "inbox", "decided", "settled")
+"""The kinds of marks by which a status goes."""
 Meta: TypeAlias = Mapping[str, object]
 
 
@@ -62,16 +66,27 @@ class SessionInfo(msgspec.Struct, frozen=True):
 
     @property
     def needs_runner(self) -> bool:
-        """Whether something waits that only a run can take up, and no run is on."""
-        return self.claim is None and needs_runner(self.marks)
+        """Whether something waits that only a run can take up, and no run is on. Whether a request for approval has expired
+        goes by the clock of this machine, as in a run.
+        """
+        return self.claim is None and needs_runner(self.marks, utc(time.time()))
 
 
-def needs_runner(marks: Mapping[str, int]) -> bool:
-    """The one rule over marks: a run was cut off, something was decided or settled, or the inbox can be delivered."""
-    kinds = {mark.partition(":")[0] for mark in marks}
+def needs_runner(marks: Mapping[str, int], at: str = "") -> bool:
+    """The one rule over marks: a run was cut off, something was decided or settled, the inbox can be delivered, or at that
+    time, blank for none, a request for approval that nobody decided has expired.
+    """
+    kinds = {split_mark(mark)[0] for mark in marks}
     if kinds & {"run", "decided", "settled"}:
         return True
-    return "inbox" in kinds and not kinds & {"approval", "started"}
+    return ("inbox" in kinds and not kinds & {"approval", "started"}) or any(
+        _has_expired(mark, marks, at) for mark in marks if mark.startswith("expires:")
+    )
+
+
+def _has_expired(mark: str, marks: Mapping[str, int], at: str) -> bool:
+    key, expires = expiry_of(mark.removeprefix("expires:"))
+    return f"approval:{key}" in marks and is_time(at) and is_time(expires) and is_over(expires, at)
 
 
 def status_of(marks: Mapping[str, int], *, running: bool) -> Status:
@@ -79,7 +94,7 @@ def status_of(marks: Mapping[str, int], *, running: bool) -> Status:
 
     `inbox_waiting` covers all that arrived for the next run: messages, decisions and settlements.
     """
-    kinds = {mark.partition(":")[0] for mark in marks}
+    kinds = {split_mark(mark)[0] for mark in marks}
     if running:
         return "running"
     if "run" in kinds:
@@ -93,10 +108,27 @@ def status_of(marks: Mapping[str, int], *, running: bool) -> Status:
     return "idle"
 
 
+def statuses_with(kind: MarkKind) -> list[Status]:
+    """The statuses that a session may have while a mark of that kind is open, whatever else is. The first are those that it
+    leaves for another when its run ends.
+    """
+    both = [{f"{kind}:": 1, f"{other}:": 1} for other in get_args(MarkKind)]
+    return list(dict.fromkeys(status_of(marks, running=running) for running in (True, False) for marks in both))
+
+
+_LAST_TIME = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
+
+
+def utc(seconds: float) -> str:
+    """A time of a clock as entries write it: UTC, ISO 8601; the nearest one for what no clock shows."""
+    seconds = min(max(seconds, 0.0), _LAST_TIME)
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def boundary_of(marks: Mapping[str, int]) -> int:
     """The first kept seq of the last compaction; 0 when there is none."""
-    named = (number_of(mark.removeprefix("boundary:")) for mark in marks if mark.startswith("boundary:"))
-    return max((seq for seq in named if seq is not None), default=0)
+    seqs = (number_of(name) for kind, name in map(split_mark, marks) if kind == "boundary")
+    return max((seq for seq in seqs if seq is not None), default=0)
 
 
 def marked(marks: Mapping[str, int], seq: int, draft: Draft) -> dict[str, int]:
@@ -270,7 +302,12 @@ class Store(Protocol):
         ...
 
     def news(self, session_id: str | None, after: int, timeout: float) -> bool:
-        """Wait until something stands behind `after`; whether it does. `session_id=None`: any append, anywhere."""
+        """Wait until something stands behind the position `after` of that session; whether it does.
+
+        `session_id=None`: until something is appended to any session, from this call on. Sessions share no positions, so
+        `after` says nothing then. Whoever wakes looks for what is new; what came between two calls ends neither, so look
+        after each, and let none last too long.
+        """
         ...
 
     def delete(self, session_id: str) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -20,7 +21,7 @@ import msgspec
 from suture.canonical import canonical
 from suture.entries import Draft, Entry
 from suture.errors import ConfigurationError, Corrupt, MissingExtra, StoreError
-from suture.stores.base import Claim, Meta, SessionInfo, Status, Store, key_of
+from suture.stores.base import Append, Claim, Meta, SessionInfo, Status, Store, Together, key_of
 from suture.stores.given import require_store
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ class EncryptedStore:
         if not self._ciphers:
             raise ConfigurationError("There is no key to write with. Give one: EncryptedStore(inner, {'2026': key}).")
         self._writing = next(iter(self._ciphers))
+        if isinstance(inner, Together):
+            self.append_each = partial(self._append_each, inner)
 
     @property
     def key(self) -> bytes | None:
@@ -77,8 +80,15 @@ class EncryptedStore:
         meta: Meta | None = None,
     ) -> int:
         """Encrypt the bodies and append the batch, as `Store.append` says."""
-        sealed = [msgspec.structs.replace(draft, body=self._seal(session_id, draft)) for draft in drafts]
+        sealed = self._sealed(session_id, drafts)
         return self.inner.append(session_id, sealed, expect=expect, epoch=epoch, meta=meta)
+
+    def _append_each(self, inner: Together, appends: Sequence[Append]) -> list[int | Exception]:
+        """What the store has as `append_each` where the one inside commits many appends at once."""
+        return inner.append_each([one._replace(drafts=self._sealed(one.session_id, one.drafts)) for one in appends])
+
+    def _sealed(self, session_id: str, drafts: Sequence[Draft]) -> list[Draft]:
+        return [msgspec.structs.replace(draft, body=self._seal(session_id, draft)) for draft in drafts]
 
     def read(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Entry]:
         """The entries behind `after`, decrypted. `sealed` of each is the hash of what is stored.

@@ -17,7 +17,7 @@ import msgspec
 import suture.stores.rules as rules
 from suture.entries import Draft, Entry
 from suture.errors import SutureError
-from suture.stores.base import Append, Claim, Meta, SessionInfo, Status, boundary_of, link, marked, seal
+from suture.stores.base import Append, Claim, Meta, SessionInfo, Status, link, marked, seal
 from suture.stores.shield import Bell, shielded
 
 T = TypeVar("T")
@@ -253,16 +253,16 @@ class MemoryStore:
 
 
 def _info(session: _Session, now: float) -> SessionInfo:
-    return SessionInfo(
+    return rules.info_of(
         id=session.id,
         head=len(session.entries),
         chain=session.chain,
-        boundary=boundary_of(session.marks),
-        epoch=session.epoch,
         marks=dict(session.marks),
-        claim=rules.claim_in_force(session.claim, now),
-        meta=rules.meta_of(session.meta),
-        created_at=rules.utc(session.created),
-        updated_at=rules.utc(session.updated),
-        seal=session.seal,
+        epoch=session.epoch,
+        claim=session.claim,
+        meta=session.meta,
+        created=session.created,
+        updated=session.updated,
+        sealed=session.seal,
+        now=now,
     )

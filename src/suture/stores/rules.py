@@ -10,7 +10,6 @@ import hmac
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 
 import msgspec
 
@@ -26,12 +25,11 @@ from suture.errors import (
     StoreError,
     WrongKey,
 )
-from suture.stores.base import KEY_ID, STATUSES, Claim, Meta, SessionInfo, Status, key_id, seal
+from suture.stores.base import KEY_ID, STATUSES, Claim, Meta, SessionInfo, Status, boundary_of, key_id, seal
+from suture.stores.base import utc as utc
 from suture.stores.owner import is_dead, pid_here
 
 NO_META = b"{}"
-
-_LAST_TIME = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 
 
 # Appends --------------------------------------------------------------------------------------
@@ -206,6 +204,7 @@ def claim_lost(claim: Claim) -> Fenced:
 # Sessions -------------------------------------------------------------------------------------
 
 _CANDIDATES = 200
+_UNREADABLE_META = 0, "the meta of the session cannot be read"
 
 
 def no_such_session(session_id: str) -> SessionNotFound:
@@ -255,7 +254,37 @@ def marks_of(stored: bytes | None) -> tuple[str, ...]:
         return ((stored or b"").decode("utf-8", "backslashreplace"),)
 
 
-UNREADABLE_META = ((0, "the meta of the session cannot be read"),)
+def info_of(
+    *,
+    id: str,
+    head: int,
+    chain: bytes,
+    marks: dict[str, int],
+    epoch: int,
+    claim: Claim | None,
+    meta: bytes,
+    created: float,
+    updated: float,
+    sealed: bytes,
+    now: float,
+    damage: tuple[tuple[int, str], ...] = (),
+) -> SessionInfo:
+    """What is known of a session, from what a store keeps of it; times are in seconds on the store's clock."""
+    known = read_meta(meta)
+    return SessionInfo(
+        id=id,
+        head=head,
+        chain=chain,
+        boundary=boundary_of(marks),
+        epoch=epoch,
+        marks=marks,
+        claim=claim_in_force(claim, now),
+        meta=known or {},
+        damage=damage if known is not None else (_UNREADABLE_META, *damage),
+        created_at=utc(created),
+        updated_at=utc(updated),
+        seal=sealed,
+    )
 
 
 def require_listing(status: object, meta: object) -> None:
@@ -297,9 +326,3 @@ def is_listed(info: SessionInfo, status: Status | None, meta: Meta | None) -> bo
 
 def _holds(meta: Mapping[str, object], wanted: Meta) -> bool:
     return all(key in meta and canonical(meta[key]) == canonical(value) for key, value in wanted.items())
-
-
-def utc(seconds: float) -> str:
-    """A time of the store's clock as entries write it: UTC, ISO 8601; the nearest one for what no clock shows."""
-    seconds = min(max(seconds, 0.0), _LAST_TIME)
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -27,7 +27,7 @@ from suture.stores.base import link
 from suture.stores.owner import this_owner
 from suture.testing.processes import Child
 from suture.testing.store_child import opener_of
-from suture.testing.stores import drafts
+from suture.testing.stores.ground import drafts
 
 Start: TypeAlias = Callable[..., Child]
 
@@ -49,7 +49,7 @@ class ConcurrentStoreContract:
         openers, openings: so many processes open a new store at once, so many times.
         writers, appends: so many processes append so many batches of three each.
         sessions, rounds: they append so often to each of so many sessions in turn.
-        erasures: so many entries are erased by all writers.
+        erasures: so many entries are erased by each writer.
         races: how often two processes want the same head, or the same claim.
         kills: how often a process is killed in the middle of what it does.
         forks: how often a process forks while its threads append.
@@ -185,15 +185,15 @@ class ConcurrentStoreContract:
         require_whole(entries)
 
     def test_processes_erase_at_once(self, child: Start, store: Store) -> None:
-        """Processes erase the same entries while others append: each erasing is done, and nothing else is lost."""
-        before = store.append("s", drafts(*map(str, range(self.erasures)), body=b'{"secret":true}'))
+        """Processes erase entries of one session while others append: all of them go, and nothing else is lost."""
+        before = store.append("s", drafts(*map(str, range(self.erasures * self.writers)), body=b'{"secret":true}'))
         writers = [child("append", "s", self.erasures) for _ in range(2)]
-        erasers = [child("erase") for _ in range(self.writers)]
+        erasers = [child("erase", index, self.writers) for index in range(self.writers)]
         said = [[each.hear()] for each in erasers]  # by now they know what there is to erase
         _begin(writers)
-        for lines, each in zip(said, erasers, strict=True):
-            lines += [each.hear() for _ in range(before - 1)]
-            assert lines == [str(index) for index in reversed(range(before))]
+        for first, (lines, each) in enumerate(zip(said, erasers, strict=True)):
+            lines += [each.hear() for _ in range(self.erasures - 1)]
+            assert lines == [str(index) for index in reversed(range(first, before, self.writers))]
         assert [each.wait() for each in writers] == [0, 0]
         entries = store.read("s")
         require_whole(entries)

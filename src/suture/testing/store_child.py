@@ -141,10 +141,10 @@ def hold(open_store: Opener, address: str, ttl: str) -> None:
             _say("done")
 
 
-def erase(open_store: Opener, address: str) -> None:
-    """Erase the bodies of the session, the last first; say each id once that is on disk."""
+def erase(open_store: Opener, address: str, first: str = "0", step: str = "1") -> None:
+    """Erase the bodies of the session, the last first, or every so many from one on; say each id once that is on disk."""
     store = open_store(address)
-    for entry in reversed(store.read("s")):
+    for entry in reversed(store.read("s")[int(first) :: int(step)]):
         store.erase("s", entry.id)
         _say(entry.id)
     _hear()

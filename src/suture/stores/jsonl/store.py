@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import logging
 import os
 import threading
 import time
@@ -12,18 +14,23 @@ from typing import TypeVar
 import suture.stores.at_fork as at_fork
 import suture.stores.rules as rules
 from suture.entries import Draft, Entry
-from suture.stores.base import Claim, Meta, SessionInfo, Status, boundary_of
+from suture.errors import StoreError
+from suture.stores.base import Claim, Meta, SessionInfo, Status
 from suture.stores.jsonl.batch import Batch
 from suture.stores.jsonl.log import Log
 from suture.stores.jsonl.names import id_of
-from suture.stores.jsonl.place import Place
+from suture.stores.jsonl.place import LOG, Place
 from suture.stores.jsonl.state import Stamp, State
 from suture.stores.shield import shielded
 
 T = TypeVar("T")
 
+_LOG = logging.getLogger("suture")
 _FIRST_PAUSE, _LAST_PAUSE = 0.02, 0.1
 _MOST_LOGS = 500
+
+# What the system says of a file that is there and cannot be read, while others can.
+_OF_ONE_FILE = (errno.EACCES, errno.EPERM, errno.EISDIR, errno.ELOOP, errno.EIO)
 
 
 class _Logs:
@@ -122,10 +129,29 @@ class JsonlStore:
         for id in self._ids():
             if len(found) >= limit:
                 break
-            info = self.info(id) if after is None or id > after else None
-            if info is not None and rules.is_listed(info, status, meta):
+            info = self._shown(id, status, meta) if after is None or id > after else None
+            if info is not None:
                 found.append(info)
         return found
+
+    def _shown(self, id: str, status: Status | None, meta: Meta | None) -> SessionInfo | None:
+        """What a listing for that status and meta shows of the session. Of one whose files cannot be opened nobody knows
+        those: it is shown where none is asked for, as damaged, else named in the log `suture`, and keeps nobody from the
+        others.
+        """
+        try:
+            info = self.info(id)
+        except StoreError as error:
+            why = error.__cause__
+            if not isinstance(why, OSError) or why.errno not in _OF_ONE_FILE:
+                raise
+            file = why.filename or self._place.file(id, LOG)
+            what = f"{file} cannot be read ({why.strerror})"
+            if status is None and not meta:
+                return SessionInfo(id, damage=((0, what),))
+            _LOG.warning("A session is left out of a listing by status or meta, of which nobody knows it: %s", what)
+            return None
+        return info if info is not None and rules.is_listed(info, status, meta) else None
 
     def _ids(self) -> list[str]:
         names = shielded(lambda: self._place.in_words(self._place.names))
@@ -198,17 +224,17 @@ class JsonlStore:
 
 
 def _info(state: State, now: float) -> SessionInfo:
-    return SessionInfo(
+    return rules.info_of(
         id=state.session,
         head=state.head,
         chain=bytes.fromhex(state.chain),
-        boundary=boundary_of(state.marks),
-        epoch=state.epoch,
         marks=dict(state.marks),
-        claim=rules.claim_in_force(state.claim, now),
-        meta=rules.meta_of(state.meta.encode()),
-        created_at=rules.utc(state.created),
-        updated_at=rules.utc(state.updated),
+        epoch=state.epoch,
+        claim=state.claim,
+        meta=state.meta.encode(),
+        created=state.created,
+        updated=state.updated,
+        sealed=bytes.fromhex(state.seal),
+        now=now,
         damage=state.damage,
-        seal=bytes.fromhex(state.seal),
     )

@@ -12,7 +12,7 @@ import msgspec
 import suture.stores.rules as rules
 from suture.canonical import canonical
 from suture.entries import Entry
-from suture.stores.base import Meta, SessionInfo, Status, boundary_of
+from suture.stores.base import Meta, SessionInfo, Status
 
 HEAD = "SELECT head FROM sessions WHERE id = ?"
 ALL_ENTRIES = "SELECT (SELECT entries FROM deleted) + (SELECT coalesce(sum(head), 0) FROM sessions)"
@@ -57,19 +57,18 @@ def infos(rows: Iterable[tuple[Any, ...]]) -> Iterator[SessionInfo]:
     for row, group in groupby(rows, lambda row: row[:10]):
         id, head, chain, epoch, owner, expires, meta, created, updated, sealed = row
         marks = {mark: seq for *_, mark, seq in group if mark is not None}
-        yield SessionInfo(
+        yield rules.info_of(
             id=id,
             head=head,
             chain=chain,
-            boundary=boundary_of(marks),
-            epoch=epoch,
             marks=marks,
-            claim=rules.claim_in_force(rules.claim_of(id, owner, epoch, expires), now),
-            meta=rules.meta_of(meta),
-            damage=() if rules.read_meta(meta) is not None else rules.UNREADABLE_META,
-            created_at=rules.utc(created),
-            updated_at=rules.utc(updated),
-            seal=sealed,
+            epoch=epoch,
+            claim=rules.claim_of(id, owner, epoch, expires),
+            meta=meta,
+            created=created,
+            updated=updated,
+            sealed=sealed,
+            now=now,
         )
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Sequence
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
 import apsw
 
 import suture.stores.rules as rules
-from suture.entries import Draft, MarkKind
+from suture.entries import Draft
 from suture.errors import Conflict
-from suture.stores.base import Append, Claim, Status, link, seal, status_of
+from suture.stores.base import STATUS_KINDS, Append, Claim, Status, link, seal, status_of
 from suture.stores.sqlite.rows import packed
 
 _ROW = "SELECT key, head, chain, epoch, owner, ttl, expires, meta, seal, waits FROM sessions WHERE id = ?"
@@ -24,7 +24,7 @@ _NEW_MARK = "INSERT OR REPLACE INTO marks VALUES (?, ?, ?)"
 _ONE_OF_EACH = " UNION ALL ".join(
     f"SELECT * FROM (SELECT mark FROM marks WHERE session = :key AND mark >= '{kind}:' AND mark < '{kind};' LIMIT 1)"
     f" UNION ALL SELECT mark FROM marks WHERE session = :key AND mark = '{kind}'"
-    for kind in get_args(MarkKind)
+    for kind in STATUS_KINDS
 )
 
 

@@ -742,6 +742,26 @@ def test_an_async_session_shows_what_it_wrote(
     asyncio.run(main())
 
 
+def test_looks_between_writes_of_several_hands() -> None:
+    """A handle shows each of its own writes at once, whoever wrote in between, and what others wrote with the next read."""
+
+    async def main() -> None:
+        store = MemoryStore()
+        session, other = suture.AsyncSession(store, "s"), suture.AsyncSession(store, "s")
+        for count in range(0, 12, 3):
+            await session.add(User.of(f"{count}"))
+            assert len(session) == count + 1
+            await other.add(User.of(f"{count + 1}"))
+            assert len(session) == count + 1
+            assert len(other) == count + 2
+            await session.append("note", {"of": "a host"})
+            await session.add(User.of(f"{count + 2}"))
+            assert [one.text for one in session.messages] == [f"{one}" for one in range(count + 3)]
+        assert [one.text for one in Session(store, "s").messages] == [one.text for one in session.messages]
+
+    asyncio.run(main())
+
+
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_what_is_written_to_a_log_that_is_another_one_now(count: int) -> None:
     """A handle that takes in its own writes unread finds all the same that the session was deleted, and made anew, since."""

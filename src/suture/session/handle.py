@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from typing import TypeVar
 
 from suture.entries import Draft, Entry
@@ -32,9 +33,11 @@ class Handle:
             self.state = State()
             self._whole: State | None = None  # from the beginning, once somebody asks for what a compaction hides
             self._opened = False
-            # How far was written here; and the ids of what was taken in since the last read, with the last that was read.
+            # How far was written here; of that what stands right behind what is known, until it is read; and the seq and id
+            # of the last entry that was read before.
             self._written = 0
-            self._unread: dict[int, str] = {}
+            self._unread: list[Entry] = []
+            self._last_read = 0, ""
 
     @property
     def store(self) -> Store:
@@ -42,7 +45,7 @@ class Handle:
         return self.log.store
 
     def __repr__(self) -> str:
-        return f"Session({self.id!r}, head={self.state.head})"
+        return f"Session({self.id!r}, head={self._known_to()})"
 
     def refresh(self) -> State:
         """Read what is new in the log. Every method does this first."""
@@ -68,13 +71,15 @@ class Handle:
         tells.
         """
         with self.lock:
-            head, last = state.head, state.last_id
-            known = {head: last, **(self._unread if state is self.state else {})}
-        if not last:
+            head, last = state.head, (state.head, state.last_id)
+            unread = [(one.seq, one.id) for one in self._unread] if state is self.state else []
+            known = {last, self._last_read, *unread} if unread else {last}
+        known = {(seq, id) for seq, id in known if id}
+        if not known:
             return self.log.read(after=head)
-        if entries := self.log.read(after=max(min(known) - 1, 0)):
-            ids = {0: "", **{one.seq: one.id for one in entries}}
-            is_same = all(ids.get(seq) == id for seq, id in known.items())
+        first = min(seq for seq, _ in known)
+        if entries := self.log.read(after=min(first - 1, head)):
+            is_same = known <= {(one.seq, one.id) for one in entries}
             return [one for one in entries if one.seq > head] if is_same else None
         info = self.log.info()  # a log that was cut keeps its positions
         return [] if info is not None and info.head >= head else None
@@ -113,6 +118,7 @@ class Handle:
         if self.is_behind():
             self.refresh()
         with self.lock:
+            self._fold_unread()
             return look(self.state)
 
     def last_whole(self, look: Callable[[State], T]) -> T:
@@ -120,6 +126,7 @@ class Handle:
         if self.is_behind():
             self.refresh()
         with self.lock:
+            self._fold_unread()
             return look(self.state) if self.state.start == 0 else self._look_at_whole(look, self.state.head)
 
     def _append_on(self, decide: Callable[[State], Draft | None]) -> Entry | None:
@@ -140,14 +147,23 @@ class Handle:
         with self.lock:
             self._written = max(self._written, written[-1].seq)
             self._opened |= written[0].seq == 1
-            if self._opened and written[0].seq == self.state.head + 1:
-                self._unread.setdefault(self.state.head, self.state.last_id)
-                self._unread.update((one.seq, one.id) for one in written)
-                self.state.fold(written)
+            if self._opened and written[0].seq == self._known_to() + 1:
+                if not self._unread:
+                    self._last_read = self.state.head, self.state.last_id
+                self._unread += written
+
+    def _fold_unread(self) -> None:
+        new = list(takewhile(lambda one: one.seq > self.state.head, reversed(self._unread)))
+        self.state.fold(reversed(new))
+
+    def _known_to(self) -> int:
+        """The last seq of what was folded, and behind it was written here."""
+        unread = self._unread
+        return max(self.state.head, unread[-1].seq if unread and unread[0].seq <= self.state.head + 1 else 0)
 
     def is_behind(self) -> bool:
         """Whether something was written here that is not among what is known."""
-        return self.state.head < self._written
+        return self._known_to() < self._written
 
     def has_to_catch_up(self) -> bool:
         """Whether what was written here is to be read. Of a log that was never read it is not: whoever only writes does not

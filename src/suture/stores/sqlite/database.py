@@ -291,16 +291,31 @@ def _in_one_transaction(
     """
     try:
         db.execute("BEGIN IMMEDIATE")
-        for write in writes:
-            if len(writes) == 1:
-                write.answer = write.work(db)
-            else:
-                _do_apart(db, write)
+        if len(writes) == 1:
+            writes[0].answer = writes[0].work(db)
+        else:
+            _do_all(db, writes)
         require()
         db.execute("COMMIT")
     finally:
         if db.in_transaction:
             db.execute("ROLLBACK")
+
+
+def _do_all(db: apsw.Connection, writes: list[Write[apsw.Connection]]) -> None:
+    """Do them as they come; where one is refused, all again, each apart. Few are, and under a savepoint SQLite keeps a
+    copy of every page that is written, which costs as much as the writing.
+    """
+    try:
+        for write in writes:
+            write.answer = write.work(db)
+    except Exception:
+        if not db.in_transaction:
+            raise
+        db.execute("ROLLBACK")
+        db.execute("BEGIN IMMEDIATE")
+        for write in writes:
+            _do_apart(db, write)
 
 
 def _do_apart(db: apsw.Connection, write: Write[apsw.Connection]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import suture
+from suture.entries import Entry
 from suture.messages import (
     Assistant,
     File,
@@ -778,6 +779,49 @@ def test_what_is_written_to_a_log_that_is_another_one_now(count: int) -> None:
         session.add(User.of("mine"))
     assert [message.text for message in session] == [message.text for message in Session(store, "s")]
     assert session.messages[-1].text == "mine"
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 4])
+def test_an_async_session_whose_log_is_another_one_now(count: int) -> None:
+    """Whatever a handle takes for known, what it wrote is among what it shows; and where the log cannot be read it says so."""
+
+    async def main() -> None:
+        store = FailingReads()
+        session = suture.AsyncSession(store, "s")
+        for n in range(3):
+            await session.add(User.of(f"old {n}"))
+        await session.refresh()
+        store.delete("s")
+        for n in range(count):
+            Session(store, "s").add(User.of(f"new {n}"))
+        await session.add(User.of("mine"))
+        assert session.messages[-1].text == "mine"
+        await session.refresh()
+        assert session.messages == Session(store, "s").messages
+        store.delete("s")
+        Session(store, "s").add(User.of("again"))
+        store.fails_behind = 1
+        with pytest.raises(suture.StoreError):
+            await session.refresh()
+        with pytest.raises(suture.StoreError):
+            len(session)
+        store.fails_behind = None
+        assert [one.text for one in session.messages] == ["again"]
+
+    asyncio.run(main())
+
+
+class FailingReads(MemoryStore):
+    """Can be read so many times more, if a number is set."""
+
+    fails_behind: int | None = None
+
+    def read(self, session_id: str, after: int = 0, limit: int | None = None) -> list[Entry]:
+        if self.fails_behind is not None:
+            self.fails_behind -= 1
+            if self.fails_behind < 0:
+                raise suture.StoreError("The disk is gone.")
+        return super().read(session_id, after, limit)
 
 
 def test_an_async_session_has_written_what_it_cannot_read() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import takewhile
 from typing import TypeVar
 
@@ -24,20 +24,30 @@ class Handle:
         self.id = id
         self.log = SessionLog(store, id)
         self.lock = threading.RLock()
-        self._begin_anew()
+        self._misses = self._caught_up = 0
+        self._forget()
 
     def _begin_anew(self) -> None:
-        """Know nothing of the log."""
+        """Know nothing of the log, of which something was known: the next look reads."""
+        with self.lock:
+            self._forget()
+            self._miss()
+
+    def _forget(self) -> None:
         with self.lock:
             self.log.begin_anew()
             self.state = State()
             self._whole: State | None = None  # from the beginning, once somebody asks for what a compaction hides
             self._opened = False
-            # How far was written here; of that what stands right behind what is known, until it is read; and the seq and id
-            # of the last entry that was read before.
-            self._written = 0
+            # What was written here and stands right behind what was read, until that is read as well; and the seq and id of
+            # the last entry that was read before.
             self._unread: list[Entry] = []
             self._last_read = 0, ""
+
+    def _miss(self) -> None:
+        """Something is known to be in the log that is not among what is known of it: the next look reads."""
+        with self.lock:
+            self._misses += 1
 
     @property
     def store(self) -> Store:
@@ -55,17 +65,29 @@ class Handle:
         """Read what is new, and look. The store is read before the lock is taken, so nobody waits for it behind that."""
         while True:
             self.open()
-            state = self.state
+            state, misses = self.state, self._misses
             entries = self._behind(state)
             if entries is not None:
                 with self.lock:
-                    state.fold(entries)
-                    self._unread.clear()
+                    self._fold(state, entries)
+                    if state is self.state:
+                        self._unread = [one for one in self._unread if one.seq > state.head]
+                        self._last_read = state.head, state.last_id
+                        self._caught_up = max(self._caught_up, misses)
                     return look(state)
             self._begin_anew()
 
-    def _behind(self, state: State) -> list[Entry] | None:
-        """The entries behind what was folded; None when the log is not the one that was, since that was deleted.
+    def _fold(self, state: State, entries: Iterable[Entry]) -> None:
+        try:
+            state.fold(entries)
+        except BaseException:  # the state is blank now
+            self._unread.clear()
+            self._miss()
+            raise
+
+    def _behind(self, state: State, upto: int | None = None) -> list[Entry] | None:
+        """The entries behind what was folded, up to that seq if any; None when the log is not the one that was, since that
+        was deleted.
 
         The last entry is read again with them, and what was written here since: another one at its place, or none, is what
         tells.
@@ -75,10 +97,9 @@ class Handle:
             unread = [(one.seq, one.id) for one in self._unread] if state is self.state else []
             known = {last, self._last_read, *unread} if unread else {last}
         known = {(seq, id) for seq, id in known if id}
-        if not known:
-            return self.log.read(after=head)
-        first = min(seq for seq, _ in known)
-        if entries := self.log.read(after=min(first - 1, head)):
+        after = min((head, *(seq - 1 for seq, _ in known)))
+        entries = self.log.read(after, None if upto is None else upto - after)
+        if entries or not known:
             is_same = known <= {(one.seq, one.id) for one in entries}
             return [one for one in entries if one.seq > head] if is_same else None
         info = self.log.info()  # a log that was cut keeps its positions
@@ -101,10 +122,7 @@ class Handle:
 
     def _look_at_whole(self, look: Callable[[State], T], until: int | None) -> T:
         whole = self._whole or State()
-        if until is not None:
-            entries: list[Entry] | None = self.log.read(after=whole.head, limit=until - whole.head)
-        else:
-            entries = self._behind(whole)
+        entries = [] if until is not None and until <= whole.head else self._behind(whole, until)
         if entries is None:
             self._begin_anew()
             return self._read_whole(look)
@@ -114,7 +132,7 @@ class Handle:
             return look(whole)
 
     def last_read(self, look: Callable[[State], T]) -> T:
-        """Look at what was last read or written here; it is read only when more was written than is known."""
+        """Look at what was last read or written here; it is read only when more is there than is known."""
         if self.is_behind():
             self.refresh()
         with self.lock:
@@ -145,25 +163,27 @@ class Handle:
         if not written:
             return
         with self.lock:
-            self._written = max(self._written, written[-1].seq)
             self._opened |= written[0].seq == 1
-            if self._opened and written[0].seq == self._known_to() + 1:
-                if not self._unread:
-                    self._last_read = self.state.head, self.state.last_id
-                self._unread += written
+            if not self._opened or written[0].seq != self._known_to() + 1:
+                # Others wrote in between; or what is known stands there already, in a log that was deleted and made anew.
+                self._miss()
+                return
+            if not self._unread:
+                self._last_read = self.state.head, self.state.last_id
+            self._unread += written
 
     def _fold_unread(self) -> None:
         new = list(takewhile(lambda one: one.seq > self.state.head, reversed(self._unread)))
-        self.state.fold(reversed(new))
+        self._fold(self.state, reversed(new))
 
     def _known_to(self) -> int:
         """The last seq of what was folded, and behind it was written here."""
-        unread = self._unread
-        return max(self.state.head, unread[-1].seq if unread and unread[0].seq <= self.state.head + 1 else 0)
+        return max(self.state.head, self._unread[-1].seq if self._unread else 0)
 
     def is_behind(self) -> bool:
-        """Whether something was written here that is not among what is known."""
-        return self._known_to() < self._written
+        """Whether something is known to be in the log that was not read: what was written here, as a rule."""
+        unread = self._unread
+        return self._caught_up < self._misses or bool(unread and unread[0].seq > self.state.head + 1)
 
     def has_to_catch_up(self) -> bool:
         """Whether what was written here is to be read. Of a log that was never read it is not: whoever only writes does not

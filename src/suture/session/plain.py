@@ -285,7 +285,6 @@ class Session(Reading, Editing, Deciding):
         """
         self.log.erase(entry_id)
         self._begin_anew()
-        self._written = 1  # the next look reads
 
     def fork(self, at: int | None = None, id: str | None = None) -> Session:
         """A new session that shares this one's past up to position `at` (its end when left out) and goes on by itself.
@@ -300,7 +299,7 @@ class Session(Reading, Editing, Deciding):
         child = self.log.fork(usable_position(at), usable_id(id))
         fork = Session(child.store, child.session_id, heal=self.heal)
         fork.log, fork.message_id = child, self.message_id
-        fork._written = 1  # the entry that says what it was forked off
+        fork._miss()  # the entry that says what it was forked off
         return fork
 
 

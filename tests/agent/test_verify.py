@@ -400,6 +400,23 @@ def test_under_a_key_what_came_since_is_looked_at_as_well(keyed: Keeping) -> Non
             session.refresh()
 
 
+def test_under_a_key_another_session_of_that_id_is_no_damage(keyed: Keeping) -> None:
+    """A handle that knows where the next entry stood of a session that was deleted reads the one made in its place."""
+    with closing(keyed.store()) as store:
+        session = Session(store, "s")
+        session.refresh()
+        session.fork(at=MANY - 1)
+        store.delete("s")
+        for n in range(MANY):
+            Session(store, "s").append("note", {"new": n})
+        assert [entry.data for entry in session.entries(after=MANY - 1)] == [{"new": MANY - 1}]
+        session.fork(at=MANY - 1)
+        store.delete("s")
+        for n in range(MANY):
+            Session(store, "s").append("note", {"newer": n})
+        assert session.refresh().last_id == Session(store, "s").refresh().last_id
+
+
 def test_without_a_key_it_is_verify_that_finds_it(plain: Keeping) -> None:
     """Without a key, or under another than that of the store, reading holds nothing to a chain."""
     with plain.changing() as now:

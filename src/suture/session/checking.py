@@ -26,9 +26,17 @@ class CheckedReading:
         Raises:
             Corrupt: an entry is not what was written there under the key, or one is missing.
         """
+        try:
+            return self._read(session_id, max(after, 0), limit)
+        except Corrupt:
+            if self._ends.pop(session_id, None) is None:
+                raise
+        # That end may be of a session that was deleted, and another one made under its id.
+        return self._read(session_id, max(after, 0), limit)
+
+    def _read(self, session_id: str, after: int, limit: int | None) -> list[Entry]:
         if not self._is_under_key(session_id):
             return self._store.read(session_id, after, limit)
-        after = max(after, 0)
         chain = self._value_at(session_id, after)
         if chain is None:
             entries = self._store.read(session_id, after - 1, None if limit is None else limit + 1)

@@ -9,6 +9,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
@@ -560,6 +561,41 @@ def test_errors_reach_the_thread_they_belong_to(store: SqliteStore) -> None:
     assert found == {index: asks[index % len(asks)][1] for index in range(12)}
     assert [entry.id for entry in store.read("s")] == ["first"]
     assert all([e.id for e in store.read(f"own-{index}")] == [str(n) for n in range(25)] for index in range(12))
+
+
+def test_what_was_refused_and_is_written_after_all_is_told_so(store: SqliteStore) -> None:
+    """A leader that is interrupted leaves those it had tried to the next one, whose word counts."""
+    began, go_on = threading.Event(), threading.Event()
+    attempts: list[int] = []
+    database = store._database
+
+    def hold(_: apsw.Connection) -> None:
+        began.set()
+        assert go_on.wait(30)
+
+    def refused_twice(_: apsw.Connection) -> str:
+        attempts.append(1)
+        if len(attempts) <= 2:
+            raise Conflict("not yet")
+        return "written"
+
+    def interrupt(_: apsw.Connection) -> None:
+        if len(attempts) == 2:
+            raise KeyboardInterrupt
+
+    works: list[Callable[[apsw.Connection], object]] = [lambda _: None, refused_twice, interrupt]
+    with ThreadPoolExecutor(4) as pool:
+        asked: list[Future[object]] = [pool.submit(database.write, hold)]
+        assert began.wait(30)
+        for count, work in enumerate(works, 1):
+            asked.append(pool.submit(lambda work=work: database.write(work)))
+            while len(database._writes._waiting) < count:
+                time.sleep(0.001)
+        go_on.set()
+        with pytest.raises(KeyboardInterrupt):
+            asked[1].result(30)
+        assert [one.result(30) for one in (asked[0], *asked[2:])] == [None, "written", None]
+    assert len(attempts) == 3
 
 
 def test_readers_do_not_wait_for_writers(path: Path, store: SqliteStore) -> None:

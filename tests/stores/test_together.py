@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -13,8 +15,8 @@ from suture.errors import Conflict, InvalidEdit, StoreError
 from suture.messages import ToolResult, User
 from suture.session import AsyncSession, Session
 from suture.session.together import append_together
-from suture.stores import EncryptedStore, JsonlStore, MemoryStore, SqliteStore, Store
-from suture.stores.base import Append
+from suture.stores import Draft, EncryptedStore, JsonlStore, MemoryStore, SqliteStore, Store
+from suture.stores.base import Append, Together
 from suture.testing.stores import drafts
 
 SESSIONS, ROUNDS = 16, 10
@@ -138,6 +140,57 @@ def test_a_store_that_fails_tells_all(counting: Counting) -> None:
         return await asyncio.gather(*(session.add(User.of("x")) for _ in range(3)), return_exceptions=True)
 
     assert [type(one) for one in asyncio.run(write_all())] == [StoreError] * 3
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite", "encrypted"])
+def test_each_is_told_for_itself(tmp_path: Path, kind: str) -> None:
+    """Whatever refuses one of many, be it no text, no bytes, or no draft at all, the others are written, and told so."""
+    store = KINDS[kind](tmp_path)
+    assert isinstance(store, Together)
+    (good,), (other,), (twin,) = drafts("a"), drafts("b"), drafts("c")
+    wrong = [Draft("x", "note", "", 5), Draft("\udc00", "note", "", b"{}"), Draft("x", "note", 7, b"{}"), None]  # type: ignore[arg-type]
+    asked = [Append("s", (good,)), *(Append("s", (one,)) for one in wrong), Append("s", (other,))]  # type: ignore[arg-type]
+    answers = store.append_each([*asked, Append("s", (twin, twin)), Append("s", (good,))])
+    is_refused = [isinstance(one, Exception) for one in answers]
+    assert [one.id for one in store.read("s")][:1] == ["a"]
+    assert is_refused[0] is is_refused[5] is is_refused[7] is False
+    assert is_refused[1] is is_refused[4] is is_refused[6] is True
+    held = [one.id for one in store.read("s")]
+    assert len(held) == is_refused[:6].count(False)
+    assert (answers[0], answers[5], answers[7]) == (1, len(held), 1)
+    store.close()
+
+
+def test_no_thread_to_be_had(counting: Counting) -> None:
+    """Behind the end of its main thread a process has no more threads for work: whoever asks is told, and waits not."""
+    script = """
+import asyncio, sys, threading
+from suture.messages import User
+from suture.session import AsyncSession
+from suture.stores import SqliteStore
+
+async def write():
+    session = AsyncSession(SqliteStore(sys.argv[1]), "s")
+    await session.add(User.of("first"))
+    await session.add(User.of("second"))
+    ready.set()
+    threading.main_thread().join()
+    while True:
+        try:
+            await session.add(User.of("more"))
+        except RuntimeError as error:
+            print("told:", error, flush=True)
+            return
+
+ready = threading.Event()
+threading.Thread(target=lambda: asyncio.run(write())).start()
+ready.wait()
+"""
+    path = counting._database.path.with_name("other.db")
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(path)], check=False, capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout[:5]) == (0, "told:"), done.stderr
 
 
 def test_loops_one_after_another_and_beside_each_other(counting: Counting) -> None:

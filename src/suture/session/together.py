@@ -51,7 +51,11 @@ class _Commits:
 
     def _begin(self) -> None:
         batch, self._waiting = self._waiting, []
-        in_pool(lambda: self._commit(batch))
+        try:
+            in_pool(lambda: self._commit(batch))
+        except RuntimeError as error:
+            _fail(batch, error)
+            self._arrived(batch)
 
     def _commit(self, batch: list[tuple[Append, Job[int]]]) -> None:
         """In a worker thread."""
@@ -59,8 +63,7 @@ class _Commits:
             for (_, job), answer in zip(batch, self._store.append_each([wanted for wanted, _ in batch]), strict=True):
                 job.fail(answer) if isinstance(answer, Exception) else job.end(answer)
         except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits
-            for _, job in batch:
-                job.fail(error)
+            _fail(batch, error)
         self.mail.send(lambda: self._arrived(batch))
 
     def _arrived(self, batch: list[tuple[Append, Job[int]]]) -> None:
@@ -71,6 +74,11 @@ class _Commits:
         else:
             self._is_on = False
             _here.by_store.pop(id(self._store), None)
+
+
+def _fail(batch: list[tuple[Append, Job[int]]], error: BaseException) -> None:
+    for _, job in batch:
+        job.fail(error)
 
 
 class _Here(threading.local):

@@ -38,8 +38,27 @@ async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> 
 
 
 def in_pool(work: Callable[[], object]) -> None:
-    """Have work done in a worker thread."""
-    _threads.pool().submit(work)
+    """Have work done in a worker thread.
+
+    Raises:
+        RuntimeError: there is none to be had, since the interpreter ends, or the machine allows for no more threads; it is
+            not done.
+    """
+    offered = [work]
+    try:
+        _threads.pool().submit(lambda: [one() for one in _taken(offered)])
+    except RuntimeError:
+        # The pool may have it in its row all the same, and even have begun with it.
+        if _taken(offered):
+            raise
+
+
+def _taken(offered: list[Callable[[], object]]) -> list[Callable[[], object]]:
+    """What is offered, to the first thread that takes it."""
+    try:
+        return [offered.pop()]
+    except IndexError:
+        return []
 
 
 class Job(Generic[T]):

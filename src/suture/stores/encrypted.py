@@ -85,7 +85,15 @@ class EncryptedStore:
 
     def _append_each(self, inner: Together, appends: Sequence[Append]) -> list[int | Exception]:
         """What the store has as `append_each` where the one inside commits many appends at once."""
-        return inner.append_each([one._replace(drafts=self._sealed(one.session_id, one.drafts)) for one in appends])
+        sealed = [self._attempt(one) for one in appends]
+        answers = iter(inner.append_each([one for one in sealed if isinstance(one, Append)]))
+        return [next(answers) if isinstance(one, Append) else one for one in sealed]
+
+    def _attempt(self, wanted: Append) -> Append | Exception:
+        try:
+            return wanted._replace(drafts=self._sealed(wanted.session_id, wanted.drafts))
+        except Exception as error:  # noqa: BLE001 - it belongs to whoever asked
+            return error
 
     def _sealed(self, session_id: str, drafts: Sequence[Draft]) -> list[Draft]:
         return [msgspec.structs.replace(draft, body=self._seal(session_id, draft)) for draft in drafts]

@@ -292,7 +292,7 @@ def _in_one_transaction(
     try:
         db.execute("BEGIN IMMEDIATE")
         if len(writes) == 1:
-            writes[0].answer = writes[0].work(db)
+            writes[0].answer, writes[0].error = writes[0].work(db), None
         else:
             _do_all(db, writes)
         require()
@@ -308,7 +308,7 @@ def _do_all(db: apsw.Connection, writes: list[Write[apsw.Connection]]) -> None:
     """
     try:
         for write in writes:
-            write.answer = write.work(db)
+            write.answer, write.error = write.work(db), None
     except Exception:
         if not db.in_transaction:
             raise

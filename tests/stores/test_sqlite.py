@@ -504,6 +504,21 @@ def test_a_file_that_came_back_goes_on(path: Path, store: SqliteStore) -> None:
 # Kills ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("left", [1, 2, 7])
+def test_a_checkpoint_that_was_cut_off_is_made_good(path: Path, left: int) -> None:
+    """A file into which only some pages of its WAL went says that it is longer than it is; it opens, with all that was."""
+    wal = path.with_name(path.name + "-wal")
+    store = SqliteStore(path)
+    for number in range(20):
+        store.append("s", [Draft(f"{number}", "note", "", b"x" * 9_000)])
+    kept = wal.read_bytes()
+    store.close()
+    os.truncate(path, left * 8192 + 100)
+    wal.write_bytes(kept)
+    with closing(SqliteStore(path)) as again:
+        assert [entry.id for entry in again.read("s")] == [f"{number}" for number in range(20)]
+
+
 @pytest.mark.parametrize("statement", range(1, STATEMENTS + 1))
 def test_killed_inside_a_transaction(child: Callable[..., Any], path: Path, statement: int) -> None:
     """Whatever statement of an append a kill comes before, the batch is there whole or not at all."""

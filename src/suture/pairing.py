@@ -282,6 +282,10 @@ class Pairing:
             turn.settled[index] = True
             at = turn, index
             for key in _keys(turn.calls[index]):
+                last = self._last_answered(key)
+                held = last[0].answers[last[1]] if last is not None else None
+                if held is not None and held.position > answer.position:  # only its words are new
+                    continue
                 unread = self._unread.get(key)
                 self._answered[key] = unread if unread == at else at
         return Answers(turn, index, loser)

@@ -135,6 +135,17 @@ def test_results_are_told_where_they_land() -> None:
     assert [stray.position for stray in pairing.strays()] == [1]
 
 
+def test_a_result_with_other_words_came_when_it_came() -> None:
+    """What repeats the last result of its id is that again, and no answer to an older call, whichever was edited since."""
+    pairing = Pairing()
+    bare, first, last = (pairing.add_turn(at, turn("a").calls) for at in (0, 1, 2))
+    pairing.answer(first, 0, 3, result("a", "x"))
+    pairing.answer(last, 0, 4, result("a", "y"))
+    pairing.restate(first, 0, result("a", "z"))
+    assert pairing.add_result(5, result("a", "y")) == Repeats(last, 0)
+    assert bare.answers == [None]
+
+
 @pytest.mark.parametrize("reason", [None, "the step limit was reached", "stopped by ada."])
 @pytest.mark.parametrize("why", ["not_run", "unknown", "lost", "timeout"])
 def test_our_own_texts_are_known_as_stand_ins(why: str, reason: str | None) -> None:

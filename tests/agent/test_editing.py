@@ -811,6 +811,44 @@ def test_an_async_session_whose_log_is_another_one_now(count: int) -> None:
     asyncio.run(main())
 
 
+def forked(store: MemoryStore) -> None:
+    """Session "f" is one that shares the past of "p"."""
+    for n in range(3):
+        Session(store, "p").add(User.of(f"of the parent {n}"))
+    Session(store, "p").fork(id="f")
+
+
+def of_its_own(store: MemoryStore) -> None:
+    """Session "f" shares nothing."""
+    Session(store, "f").add(User.of("its own"))
+
+
+def summed_up(store: MemoryStore) -> None:
+    """Session "f" begins with a summary of its past."""
+    for n in range(8):
+        Session(store, "f").add(User.of(f"one of many words {n}"))
+    compaction = suture.Compaction(window=30, reserve=0, keep_recent=5)
+    agent = suture.Agent(ScriptedModel([{"text": "In short."}]), session=Session(store, "f"), compaction=compaction)
+    assert agent.compact() is not None
+
+
+@pytest.mark.parametrize("know", [Session.entries, len, Session.refresh], ids=["entries", "messages", "state"])
+@pytest.mark.parametrize("now", [forked, of_its_own, summed_up])
+@pytest.mark.parametrize("before", [forked, of_its_own, summed_up])
+def test_a_log_that_is_another_one_is_read_as_that(
+    before: Callable[[MemoryStore], None], now: Callable[[MemoryStore], None], know: Callable[[Session], object]
+) -> None:
+    """What a handle knows of a session that was deleted (what it shares, where it is read from) is not taken for the next."""
+    store = MemoryStore()
+    before(store)
+    session = Session(store, "f")
+    know(session)
+    store.delete("f")
+    now(store)
+    assert session.messages == Session(store, "f").messages
+    assert session.request("anthropic") == Session(store, "f").request("anthropic")
+
+
 class FailingReads(MemoryStore):
     """Can be read so many times more, if a number is set."""
 

@@ -118,7 +118,9 @@ class Handle:
     def _read_whole(self, look: Callable[[State], T]) -> T:
         """Read what is new, and look at a state that began with the first entry."""
         self.open()
-        return self._read(look) if self.state.start == 0 else self._look_at_whole(look, None)
+        # Where the log is another one now, the state may begin at a boundary of that.
+        found = self._read(lambda state: [] if state.start else [look(state)]) if self.state.start == 0 else []
+        return found[0] if found else self._look_at_whole(look, None)
 
     def _look_at_whole(self, look: Callable[[State], T], until: int | None) -> T:
         whole = self._whole or State()

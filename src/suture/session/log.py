@@ -89,8 +89,9 @@ class SessionLog:
         """Know nothing of the session, which may have been deleted, and another one made under its id."""
         self._kept = CheckedReading(self.store)
         # None changes while the session is there: what it was forked off and whether it is encrypted, known once it has an
-        # entry, and what it shares.
+        # entry, by whose id another session is told; and what it shares.
         self._is_known = False
+        self._first_id = ""
         self._is_sealed = False
         self._origin: Fork | None = None
         self._past: tuple[Stretch, ...] | None = None
@@ -123,6 +124,9 @@ class SessionLog:
         found = self._read_past(after, limit) if after < self._offset else []
         left = None if limit is None else limit - len(found)
         own = self._kept.read(self.session_id, max(after - self._offset, 0), left) if left != 0 else []
+        if own and own[0].seq == 1 and own[0].id != self._first_id:
+            self.begin_anew()
+            return self._read(after, limit)
         return found + shifted(own, self._offset)
 
     def _read_past(self, after: int, limit: int | None) -> list[Entry]:
@@ -150,6 +154,7 @@ class SessionLog:
     def _learn(self, first: Entry) -> Fork | None:
         self._is_sealed = is_sealed(self._first_body(first))
         self._origin = None if self._is_sealed else origin_of(self.session_id, first)
+        self._first_id = first.id
         self._is_known = True
         return self._origin
 

@@ -849,6 +849,27 @@ def test_a_log_that_is_another_one_is_read_as_that(
     assert session.request("anthropic") == Session(store, "f").request("anthropic")
 
 
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_run_begins_from_the_log_that_is_there_now(is_async: bool) -> None:
+    """What the handle of a run had read of a session that was deleted is nothing to the run: no steer of that is delivered."""
+    store, model = MemoryStore(), ScriptedModel([{"text": "done"}])
+    session = Session(store, "s")
+    for n in range(5):
+        session.add(User.of(f"old {n}"))
+    session.steer("of the old one")
+    session.refresh()
+    store.delete("s")
+    Session(store, "s").add(User.of("new"))
+    if is_async:
+        asyncio.run(suture.AsyncAgent(model, session=session).run("go"))
+    else:
+        suture.Agent(model, session=session).run("go")
+    (request,) = model.requests
+    assert [message.text for message in request.messages] == ["new", "go"]
+    assert [message.text for message in Session(store, "s")] == ["new", "go", "done"]
+    assert not Session(store, "s").info().marks
+
+
 class FailingReads(MemoryStore):
     """Can be read so many times more, if a number is set."""
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -603,7 +604,7 @@ def test_what_was_refused_and_is_written_after_all_is_told_so(store: SqliteStore
         asked: list[Future[object]] = [pool.submit(database.write, hold)]
         assert began.wait(30)
         for count, work in enumerate(works, 1):
-            asked.append(pool.submit(lambda work=work: database.write(work)))
+            asked.append(pool.submit(partial(database.write, work)))
             while len(database._writes._waiting) < count:
                 time.sleep(0.001)
         go_on.set()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterable, Iterator
-from functools import partial
 from typing import Self, TypeVar
 
 from suture.agent.parts import ContextUsage, Parts, begin, user_of
@@ -161,9 +160,9 @@ class Agent(Parts):
         refuse_in_background()
         recorder = self._recorder(session)
         with recorder.released():
-            begin(session, recorder)
+            state = begin(session, recorder)
             work = self._work(session, recorder, signal)
-            return (yield from ThreadDriver(work).drive(flow(session.state, work.plan)))
+            return (yield from ThreadDriver(work).drive(flow(state, work.plan)))
 
 
 def _told(events: Generator[Event, None, T], watch: Watch | None) -> T:
@@ -327,4 +326,4 @@ class AsyncAgent(Parts):
         plain = self._plain(session)
         recorder = self._recorder(plain)
         work = self._work(plain, recorder, signal)
-        return TaskDriver(work).drive(partial(begin, plain, recorder), flow(plain.state, work.plan), ended)
+        return TaskDriver(work).drive(lambda: flow(begin(plain, recorder), work.plan), ended)

@@ -21,6 +21,7 @@ from suture.loop.retries import ONCE, RetryPolicy
 from suture.messages import Part, User, parts_of
 from suture.models import Model, open_model
 from suture.models.windows import window_of
+from suture.replay import State
 from suture.session import AsyncSession, Session
 from suture.tools import AfterTool, BeforeTool, Tool, is_generator_function, tool, trouble_among
 
@@ -221,9 +222,13 @@ def user_of(prompt: str, files: Part | Iterable[Part]) -> User:
     return User((*parts, *attached))
 
 
-def begin(session: Session, recorder: Recorder) -> None:
-    """Claim the session and read what is new in it. From here on edits through this handle are the run's own."""
+def begin(session: Session, recorder: Recorder) -> State:
+    """Claim the session and read what is new in it: what a run begins from. From here on edits through this handle are the
+    run's own.
+    """
     session.open()
     recorder.claim()
     session.epoch_of_run = recorder.epoch_in_force
-    recorder.head = session.refresh().head
+    state = session.refresh()
+    recorder.head = state.head
+    return state

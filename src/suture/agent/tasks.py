@@ -63,15 +63,13 @@ class TaskDriver:
     # A run is one async generator and no more: an event loop that ends closes all that it knows at the same time, and
     # of two that are nested it would close the inner one while the outer one still runs it.
 
-    async def drive(
-        self, begin: Callable[[], None], flow: Flow[T], ended: Callable[[T], None]
-    ) -> AsyncGenerator[Event, None]:
-        """Claim the session with `begin` and carry the run to its end; yields what watchers are told, and hands the
-        result to `ended`.
+    async def drive(self, begin: Callable[[], Flow[T]], ended: Callable[[T], None]) -> AsyncGenerator[Event, None]:
+        """Claim the session with `begin` and carry the run that it makes of it to its end; yields what watchers are told,
+        and hands the result to `ended`.
         """
         self._loop = asyncio.get_running_loop()
         try:
-            await in_thread(begin)
+            flow = await in_thread(begin)
             log_start(self.work.session.id, self.work.model.name)
             with self.work.woken_by_signal(self._put), kept_alive(self.recorder):
                 try:

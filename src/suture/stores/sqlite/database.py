@@ -222,8 +222,8 @@ class Database:
     def _require_ours_or_new(self) -> None:
         if self.path.exists() and self.path.stat().st_size > 0:
             with contextlib.closing(_frozen(self.path)) as db:
-                # Else a file that is shorter than it says is refused, and one whose checkpoint was cut off is: the WAL has the
-                # rest. Whoever opens it with its WAL finds out.
+                # Else a file that is shorter than it says is refused, and one whose checkpoint was cut off is: the WAL has
+                # the rest. Whoever opens it with its WAL finds out.
                 db.execute("PRAGMA writable_schema = ON").fetchall()
                 schema.require_ours(db, self.path)
 

@@ -482,7 +482,8 @@ def _read_leniently(entry: Entry, first: Exception) -> Body:
 
 def _is_deeper(body: bytes, levels: int) -> bool:
     """Whether JSON is nested deeper than that. A bracket in a text is none, so texts are looked at where there are many."""
-    if body.count(b"{") + body.count(b"[") <= levels:
+    # A level has two brackets, so a short body has too few; nor has one with few of them.
+    if len(body) <= 2 * levels or body.count(b"{") + body.count(b"[") <= levels:
         return False
     depth = 0
     for found in _NESTING.finditer(body):

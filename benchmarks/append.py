@@ -6,7 +6,6 @@ disk slows all. Run it with `python -m benchmarks.append`.
 
 from __future__ import annotations
 
-import hashlib
 import statistics
 import tempfile
 import time
@@ -19,6 +18,7 @@ from typing import NamedTuple
 import apsw
 
 from suture.entries import Draft
+from suture.session import new_id
 from suture.stores.sqlite.store import SqliteStore
 
 BODY = b"x" * 500
@@ -43,36 +43,36 @@ def rows(rounds: int = ROUNDS) -> list[Row]:
     """One row per log length."""
     with tempfile.TemporaryDirectory() as place, ExitStack() as open_ones:
         pairs = [_filled(Path(place), length, open_ones) for length in LENGTHS]
-        times = [_pair_times(pairs, index) for index in range(rounds)]
+        times = [_pair_times(pairs) for _ in range(rounds)]
     medians = [[statistics.median(column) * 1e6 for column in zip(*each, strict=True)] for each in zip(*times, strict=True)]
     return [Row(length, *median) for length, median in zip(LENGTHS, medians, strict=True)]
 
 
-def _filled(place: Path, length: int, open_ones: ExitStack) -> tuple[SqliteStore, apsw.Connection, int]:
+def _filled(place: Path, length: int, open_ones: ExitStack) -> tuple[SqliteStore, apsw.Connection]:
     store = open_ones.enter_context(closing(SqliteStore(place / f"store-{length}.db")))
     bare = open_ones.enter_context(closing(bare_store(place / f"bare-{length}.db")))
     for drafts in _batches(length):
         store.append("s", drafts)
         bare_append(bare, drafts)
-    return store, bare, length
+    return store, bare
 
 
-def _pair_times(pairs: list[tuple[SqliteStore, apsw.Connection, int]], index: int) -> list[tuple[float, float]]:
+def _pair_times(pairs: list[tuple[SqliteStore, apsw.Connection]]) -> list[tuple[float, float]]:
     return [
         (_timed(partial(store.append, "s", [draft])), _timed(partial(bare_append, bare, [draft])))
-        for store, bare, length in pairs
-        for draft in (a_draft(length + index),)
+        for store, bare in pairs
+        for draft in (a_draft(),)
     ]
 
 
 def _batches(length: int) -> Iterator[list[Draft]]:
     for start in range(0, length, 500):
-        yield [a_draft(index) for index in range(start, min(start + 500, length))]
+        yield [a_draft() for _ in range(start, min(start + 500, length))]
 
 
-def a_draft(index: int) -> Draft:
-    """An entry of 500 bytes under an id of its own."""
-    return Draft(hashlib.md5(str(index).encode()).hexdigest(), "message", "2026-01-01T00:00:00.000Z", BODY)
+def a_draft() -> Draft:
+    """An entry of 500 bytes under a new id, as sessions make them."""
+    return Draft(new_id(), "message", "2026-01-01T00:00:00.000Z", BODY)
 
 
 def _timed(work: Callable[[], object]) -> float:

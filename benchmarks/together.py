@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
-from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,10 +40,9 @@ def rates(rounds: int = ROUNDS, slice: float = SLICE) -> Rates:
     """The median of the rounds."""
     with tempfile.TemporaryDirectory() as place, closing(SqliteStore(Path(place) / "store.db")) as store:
         with closing(bare_store(Path(place) / "bare.db")) as bare:
-            numbers = count()
             kinds: list[Callable[[float], int]] = [
-                lambda end: _until(end, lambda: bare_append(bare, [a_draft(next(numbers))])),
-                lambda end: _until(end, lambda: store.append("alone", [a_draft(next(numbers))])),
+                lambda end: _until(end, lambda: bare_append(bare, [a_draft()])),
+                lambda end: _until(end, lambda: store.append("alone", [a_draft()])),
                 lambda end: _threads(store, end),
                 lambda end: asyncio.run(_tasks(store, end)),
             ]
@@ -71,8 +69,7 @@ def _threads(store: SqliteStore, end: float) -> int:
     done = [0] * SESSIONS
 
     def write(index: int) -> None:
-        numbers = count(time.time_ns())
-        done[index] = _until(end, lambda: store.append(f"thread-{index}", [a_draft(next(numbers))]))
+        done[index] = _until(end, lambda: store.append(f"thread-{index}", [a_draft()]))
 
     threads = [threading.Thread(target=write, args=(index,)) for index in range(SESSIONS)]
     for thread in threads:

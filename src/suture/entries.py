@@ -443,13 +443,12 @@ def draft(id: str, at: str, body: Body, opens: tuple[str, ...] = (), closes: tup
         raise NotJson(
             f"This {kind} is nested deeper than {body.levels} levels, and was not written down. Flatten what it holds."
         )
-    made = Draft(id, kind, at, encoded, opens, closes)
     try:
-        read(made.at_seq(0))
+        _decoded(kind, encoded)
     except Corrupt as error:
         # A frozen struct checks no types, and an entry that cannot be read counts for nothing: it would be lost in silence.
         raise InvalidEdit(f"This {kind} could not be read again, and was not written down: {error.__cause__}.") from error
-    return made
+    return Draft(id, kind, at, encoded, opens, closes)
 
 
 def read(entry: Entry) -> Body | None:
@@ -458,31 +457,40 @@ def read(entry: Entry) -> Body | None:
     Raises:
         Corrupt: the kind is known and the body does not fit it.
     """
-    decoder = _DECODERS.get(entry.kind)
-    if decoder is None:
+    kind = entry.kind
+    if kind not in KINDS:
         return None
-    if _is_deeper(entry.body, levels := KINDS[entry.kind].levels):
-        raise Corrupt(f"entry {entry.seq}: this {entry.kind} is nested deeper than {levels} levels.")
+    if _is_deeper(entry.body, levels := KINDS[kind].levels):
+        raise Corrupt(f"entry {entry.seq}: this {kind} is nested deeper than {levels} levels.")
     try:
-        return decoder.decode(entry.body)
+        return _decoded(kind, entry.body)
+    except Corrupt as error:
+        raise Corrupt(f"entry {entry.seq}: {error}") from error.__cause__
+
+
+def _decoded(kind: str, body: bytes) -> Body:
+    """The body of a known kind; parts of kinds that are not known are kept as `Opaque`.
+
+    Raises:
+        Corrupt: it does not fit the kind; the cause says where.
+    """
+    try:
+        return _DECODERS[kind].decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        return _read_leniently(entry, error)
-
-
-def _read_leniently(entry: Entry, first: Exception) -> Body:
-    """The body with parts of unknown kinds kept as `Opaque`."""
-    value = plain(entry.body)
+        first = error
+    value = plain(body)
     if isinstance(value, dict) and "message" in value:
         value = {**value, "message": with_known_parts(value["message"])}
     try:
-        return msgspec.convert(value, KINDS[entry.kind])
+        return msgspec.convert(value, KINDS[kind])
     except (msgspec.ValidationError, RecursionError):
-        raise Corrupt(f"entry {entry.seq}: no {entry.kind} of this version: {first}") from first
+        raise Corrupt(f"no {kind} of this version: {first}") from first
 
 
 def _is_deeper(body: bytes, levels: int) -> bool:
     """Whether JSON is nested deeper than that. A bracket in a text is none, so texts are looked at where there are many."""
-    if body.count(b"{") + body.count(b"[") <= levels:
+    # A level has two brackets, so a short body has too few; nor has one with few of them.
+    if len(body) <= 2 * levels or body.count(b"{") + body.count(b"[") <= levels:
         return False
     depth = 0
     for found in _NESTING.finditer(body):

@@ -964,7 +964,10 @@ def test_threads_share_a_sync(store: JsonlStore, monkeypatch: pytest.MonkeyPatch
         threads = [threading.Thread(target=store.append, args=("s", drafts(f"t{n}"))) for n in range(12)]
         for thread in threads:
             thread.start()
-        time.sleep(0.3)
+        writes = store._logs.of("s")._writes
+        deadline = time.monotonic() + 30
+        while len(writes._waiting) < len(threads) - 1 and time.monotonic() < deadline:  # one leads
+            time.sleep(0.001)
     for thread in threads:
         thread.join(30)
     assert len(store.read("s")) == 13

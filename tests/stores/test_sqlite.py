@@ -21,7 +21,7 @@ import pytest
 
 from suture.errors import Conflict, SessionNotFound, StoreError
 from suture.stores import Draft, SessionInfo, SqliteStore, Status, Store
-from suture.stores.sqlite.schema import VERSIONS
+from suture.stores.sqlite.schema import APPLICATION_ID, VERSIONS
 from suture.testing.concurrent import ConcurrentStoreContract, require_whole
 from suture.testing.stores import ELSEWHERE, StoreContract, drafts
 
@@ -164,6 +164,40 @@ def test_the_file_is_durable(store: SqliteStore, path: Path) -> None:
     store.close()
     header = path.read_bytes()[:100]
     assert (header[68:72], int.from_bytes(header[60:64], "big")) == (b"sutr", len(VERSIONS))
+
+
+def _as_of(version: int, current: Path, path: Path) -> None:
+    """A file of an older schema, with what a file of this one holds."""
+    with closing(apsw.Connection(str(path))) as db:
+        for script in VERSIONS[:version]:
+            db.execute(script).fetchall()
+        db.execute("ATTACH ? AS current", (str(current),)).fetchall()
+        for table in ("sessions", "entries", "marks"):
+            names = ", ".join(name for _, name, *_ in db.execute(f"PRAGMA main.table_info({table})"))
+            db.execute(f"INSERT INTO main.{table} ({names}) SELECT {names} FROM current.{table}").fetchall()
+        db.execute(f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {version}").fetchall()
+
+
+@pytest.mark.parametrize("version", range(1, len(VERSIONS)))
+def test_a_file_of_an_older_schema_is_brought_up(tmp_path: Path, version: int) -> None:
+    """What it holds is there, listed by its status, and goes on: new appends, repeats of old ones, and ids that are taken."""
+    current, path = tmp_path / "current.db", tmp_path / "older.db"
+    with closing(SqliteStore(current)) as store:
+        for id, mark in (("s", "approval:2:0"), ("t", "inbox:x")):
+            store.append(id, [*drafts("1", "2"), *drafts("3", opens=[mark])], meta={"of": id})
+        held = {id: (store.read(id), store.info(id)) for id in "st"}
+    _as_of(version, current, path)
+    for _ in range(2):
+        with closing(SqliteStore(path)) as store:
+            assert {id: (store.read(id), store.info(id)) for id in "st"} == held
+            assert [info.id for info in store.sessions(status="awaiting_approval")] == ["s"]
+            assert [info.id for info in store.sessions(status="inbox_waiting")] == ["t"]
+    with closing(SqliteStore(path)) as store:
+        assert store.append("s", drafts("2", "3")) == 3
+        assert store.append("s", drafts("4")) == 4
+        with pytest.raises(Conflict):
+            store.append("s", drafts("5", "1"))
+        assert store.append("t", drafts("4")) == 4
 
 
 def test_the_tables_are_strict(store: SqliteStore) -> None:

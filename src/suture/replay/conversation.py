@@ -65,10 +65,10 @@ class Conversation:
     def take(self, seq: int, body: MessageBody) -> None:
         """Take a message in, unless what it belongs to is gone."""
         match body.message:
-            case ToolResult() as result:
-                self._result(seq, result, body.key)
             case Assistant() as answer:
                 self._assistant(seq, answer, body.seen)
+            case ToolResult() as result:
+                self._result(seq, result, body.key)
             case other:
                 self.recorded[seq] = other
                 self.timeline.append(Single(seq, other))

@@ -41,7 +41,7 @@ class _Commits:
 
     async def append(self, wanted: Append) -> int:
         """The last seq, when it is on disk."""
-        job = Job[int]()
+        job: Job[int] = Job()
         self._waiting.append((wanted, job))
         if not self._is_on:
             self._is_on = True

@@ -24,7 +24,8 @@ _MOST_THREADS = 64
 async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Do blocking work in a worker thread. A cancelled caller still waits for it: nothing goes on behind its back."""
     in_context = contextvars.copy_context()
-    mail, job = mail_here(), Job[T]()
+    mail = mail_here()
+    job: Job[T] = Job()
 
     def do() -> None:
         try:

@@ -70,7 +70,7 @@ class GroupCommit(Generic[C]):
 
     def do_each(self, works: Sequence[Callable[[C], T]]) -> list[T | Exception]:
         """The answer of each, when they are committed together, or what it raised, or the commit did. As `do` otherwise."""
-        writes = [Write[C](work) for work in works]
+        writes: list[Write[C]] = [Write(work) for work in works]
         self._do(writes)
         return [write.error or cast("T", write.answer) for write in writes]
 

@@ -163,7 +163,7 @@ def entry_of(line: EntryLine) -> Entry:
         opens=line.opens,
         closes=line.closes,
         chain=bytes.fromhex(line.chain),
-        erased=bytes.fromhex(line.erased),
+        erased=bytes.fromhex(line.erased) if line.erased else b"",
     )
 
 
@@ -204,10 +204,25 @@ def _stands_in_a_line(body: bytes) -> bool:
 
 
 def _is_sound(line: EntryLine) -> bool:
+    if line.seq <= 0 or line.epoch < 0 or not _is_hash(line.chain):
+        return False
+    if line.body is not msgspec.UNSET:
+        return line.base64 is msgspec.UNSET and not line.erased
+    if line.base64 is msgspec.UNSET:
+        return _is_hash(line.erased)
+    return not line.erased and _is_base64(line.base64)
+
+
+def _is_hash(text: str) -> bool:
     try:
-        is_whole = len(bytes.fromhex(line.chain)) == _CHAIN // 2 and len(bytes.fromhex(line.erased)) in (0, _CHAIN // 2)
-        body_of(line)
+        return len(bytes.fromhex(text)) == _CHAIN // 2
     except ValueError:
         return False
-    held = [line.body is not msgspec.UNSET, line.base64 is not msgspec.UNSET, bool(line.erased)]
-    return is_whole and line.seq > 0 and line.epoch >= 0 and sum(held) == 1
+
+
+def _is_base64(text: str) -> bool:
+    try:
+        binascii.a2b_base64(text)
+    except ValueError:
+        return False
+    return True

@@ -97,6 +97,11 @@ VERSIONS: Final = (
     DROP TABLE former;
     CREATE UNIQUE INDEX entries_by_id ON entries (session, id);
     """,
+    """
+    -- New ids sort behind all others, so by id first what many sessions write at the same time stands on one page.
+    DROP INDEX entries_by_id;
+    CREATE UNIQUE INDEX entries_by_id ON entries (id, session);
+    """,
 )
 
 

@@ -193,6 +193,35 @@ ready.wait()
     assert (done.returncode, done.stdout[:5]) == (0, "told:"), done.stderr
 
 
+def test_what_no_thread_could_be_had_for_is_not_done_later(counting: Counting) -> None:
+    """A machine that allows for no thread now, and for one later: what was refused meanwhile is not in the log."""
+    script = """
+import asyncio, sys, threading
+from suture.messages import User
+from suture.session import AsyncSession
+from suture.stores import SqliteStore
+
+async def write():
+    session = AsyncSession(SqliteStore(sys.argv[1]), "s")
+    threading.stack_size(1 << 46)
+    for text in ("refused", "refused too"):
+        try:
+            await session.add(User.of(text))
+        except RuntimeError as error:
+            print("told", flush=True)
+    threading.stack_size(0)
+    await session.add(User.of("written"))
+    print([one.text for one in session.messages])
+
+asyncio.run(write())
+"""
+    path = counting._database.path.with_name("other.db")
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(path)], check=False, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout == "told\ntold\n['written']\n", done.stderr
+
+
 def test_loops_one_after_another_and_beside_each_other(counting: Counting) -> None:
     """A store serves the loop that runs now, in any thread, whatever became of those before."""
 

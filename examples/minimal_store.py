@@ -17,7 +17,7 @@ import msgspec
 
 import suture.stores.rules as rules
 from suture.stores import Claim, Draft, Entry, SessionInfo, Status
-from suture.stores.base import Meta, boundary_of, link, marked
+from suture.stores.base import Meta, boundary_of, link, marked, utc
 
 
 class Kept(msgspec.Struct):
@@ -260,6 +260,6 @@ def _info(kept: Kept) -> SessionInfo:
         marks=kept.marks,
         claim=rules.claim_in_force(kept.claim, time.time()),
         meta=rules.meta_of(kept.meta),
-        created_at=rules.utc(kept.created),
-        updated_at=rules.utc(kept.updated),
+        created_at=utc(kept.created),
+        updated_at=utc(kept.updated),
     )

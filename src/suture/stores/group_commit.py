@@ -72,7 +72,7 @@ class GroupCommit(Generic[C]):
         """The answer of each, when they are committed together, or what it raised, or the commit did. As `do` otherwise."""
         writes: list[Write[C]] = [Write(work) for work in works]
         self._do(writes)
-        return [write.error or cast("T", write.answer) for write in writes]
+        return [cast("T", write.answer) if write.error is None else write.error for write in writes]
 
     def _do(self, own: list[Write[C]]) -> None:
         """Have them committed, which begin to wait together and so are done together; the first stands for all."""
@@ -101,7 +101,7 @@ class GroupCommit(Generic[C]):
             self._commit(writes)
         except Exception as error:  # noqa: BLE001 - it belongs to whoever waits
             for write in writes:
-                write.error = write.error or error
+                write.error = error if write.error is None else write.error
         except BaseException:
             with self._mutex:
                 self._waiting.extendleft(write for write in reversed(writes) if write not in own)

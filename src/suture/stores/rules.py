@@ -25,8 +25,7 @@ from suture.errors import (
     StoreError,
     WrongKey,
 )
-from suture.stores.base import KEY_ID, STATUSES, Claim, Meta, SessionInfo, Status, boundary_of, key_id, seal
-from suture.stores.base import utc as utc
+from suture.stores.base import KEY_ID, STATUSES, Claim, Meta, SessionInfo, Status, boundary_of, key_id, seal, utc
 from suture.stores.owner import is_dead, pid_here
 
 NO_META = b"{}"

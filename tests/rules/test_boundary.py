@@ -208,11 +208,28 @@ def test_a_log_is_the_same_from_its_boundary_as_from_its_beginning(
     whole = log.state
     assume(whole.boundary is not None)  # a reset takes it away
     assert whole.boundary is not None
-    same(from_boundary(log), whole)
+    begun = from_boundary(log)
+    assume(begun.boundary is not None)  # whoever finds none there reads from the beginning (`Opening.apply`)
+    same(begun, whole)
     again = whole.boundary.body.first_kept
     compacted(log, again)
     if (state := log.state).boundary is not None:
         same(from_boundary(log), state)
+
+
+def test_a_hidden_call_is_parted_from_nothing() -> None:
+    """A result that comes again for a call before the boundary is no reason against another one, from either end."""
+    log = Log()
+    log.user("one")
+    log.answer("", made := call("c1"))
+    log.result("c1", "first", key="2:0")
+    log.user("two")
+    compacted(log, 4)
+    log.result(made.id, "again", key="2:0")
+    compacted(log, 4, "summed up anew")
+    assert log.state.boundary is not None
+    assert log.state.boundary.body.summary == "summed up anew"
+    same(from_boundary(log), log.state)
 
 
 def test_a_result_that_came_twice_is_of_no_call_behind_the_boundary() -> None:

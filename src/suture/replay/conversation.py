@@ -229,7 +229,9 @@ class Conversation:
         if any(first < first_kept <= last for first, last in self.edited_spans):
             return f"entry {first_kept} parts a call from what was said of it before it was edited"
         before = self.timeline.hidden()
-        return wrong_boundary(first_kept, [*before, *self.timeline.sent()], self.calls.values(), open_calls)
+        # What is hidden takes part in no request, and whoever began behind it knows nothing of its results.
+        shown = (call for call in self.calls.values() if not self.is_read_only(call.seq))
+        return wrong_boundary(first_kept, [*before, *self.timeline.sent()], shown, open_calls)
 
     def hide(self, seq: int, body: Compacted) -> None:
         """Hide what stands before a boundary behind its summary; ids are given once behind it."""
